@@ -37,7 +37,6 @@ logger = logging.getLogger("hybrid.flows")
 
 
 def _may_come_back(task: Task[..., NightDecision], run: TaskRun, state: State[NightDecision]) -> bool:  # noqa: ARG001
-    """True if the source was unreachable, so that a retry may succeed."""
     try:
         state.result()
     except UnreachableError:

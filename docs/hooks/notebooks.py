@@ -51,7 +51,6 @@ def run_notebook(path: Path) -> Iterator[tuple[str, str, Shown | None]]:
 
 
 def _run(source: str, names: dict[str, Any]) -> Shown:
-    """Run a cell as a notebook does: the value of its last expression is shown."""
     tree = ast.parse(source)
     last = tree.body.pop() if tree.body and isinstance(tree.body[-1], ast.Expr) else None
     printed = io.StringIO()

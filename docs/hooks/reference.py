@@ -259,7 +259,6 @@ def python() -> str:
 
 
 def _module(name: str, found: types.ModuleType) -> Iterator[str]:
-    """A module: as the function that it can be called as, or with the functions that it makes from a registry."""
     if callable(found):
         home = {"synthesize": "synthesis", "anonymize": "anonymization"}[name]
         yield f"## hybrid.{name}\n\n::: hybrid.python.{home}.{name}\n"
@@ -323,7 +322,6 @@ def command_names() -> list[str]:
 
 
 def _sections(prefix: str, model: type[BaseModel], level: int = 2) -> Iterator[str]:
-    """A table of a model's own keys, then a section for every model below it."""
     yield _fields(prefix, model)
     for name, info in model.model_fields.items():
         alternatives = list(_parts(info.annotation))
@@ -337,7 +335,6 @@ def _sections(prefix: str, model: type[BaseModel], level: int = 2) -> Iterator[s
 
 
 def _fields(prefix: str, model: type[BaseModel]) -> str:
-    """A table of one model's keys."""
     if not model.model_fields:
         return "No options.\n"
     words, rows = meanings(model), ["| key | type | default | meaning |", "|---|---|---|---|"]
@@ -348,7 +345,6 @@ def _fields(prefix: str, model: type[BaseModel]) -> str:
 
 
 def _parts(annotation: Any) -> Iterator[tuple[str, type[BaseModel]]]:
-    """Option models inside a type, each with the step of the key that leads to it."""
     if isinstance(annotation, type) and issubclass(annotation, BaseModel):
         yield "", annotation
         return
@@ -366,7 +362,6 @@ def _parts(annotation: Any) -> Iterator[tuple[str, type[BaseModel]]]:
 
 
 def _choice(model: type[BaseModel]) -> str | None:
-    """The value that selects a model among alternatives."""
     for info in model.model_fields.values():
         values = get_args(info.annotation) if get_origin(info.annotation) is Literal else ()
         if len(values) == 1:
@@ -375,7 +370,6 @@ def _choice(model: type[BaseModel]) -> str | None:
 
 
 def _type(annotation: Any) -> str:
-    """A type in the words of YAML."""
     words = {str: "text", int: "whole number", float: "number", bool: "true or false", type(None): "null", Any: "any"}
     if annotation in words:
         return words[annotation]
@@ -399,7 +393,6 @@ def _type(annotation: Any) -> str:
 
 
 def _range(info: FieldInfo) -> str:
-    """The limits of a number."""
     signs = {"ge": "at least", "gt": "above", "le": "at most", "lt": "below"}
     said = [
         f"{words} {getattr(limit, sign):g}"
@@ -420,7 +413,6 @@ def _default(info: FieldInfo) -> str:
 
 
 def _value(value: Any) -> str:
-    """A default as YAML writes it, on one line."""
     if isinstance(value, BaseModel):
         value = value.model_dump(mode="json")
     if isinstance(value, tuple | set | frozenset):
@@ -432,7 +424,6 @@ def _value(value: Any) -> str:
 
 
 def _leaves(name: str, command: Any) -> Iterator[tuple[str, Any]]:
-    """Commands that do something, in the order of ``--help``."""
     below: Mapping[str, Any] = getattr(command, "commands", {})
     if not below or command.invoke_without_command:
         yield name, command
@@ -447,7 +438,6 @@ def _usage(name: str, command: Any) -> str:
 
 
 def _parameters(command: Any) -> str:
-    """A table of a command's arguments and options."""
     rows = []
     for parameter in command.params:
         if getattr(parameter, "hidden", False) or parameter.name == "help":
@@ -467,7 +457,6 @@ def _parameters(command: Any) -> str:
 
 
 def _rule(rule: Any) -> list[str]:
-    """The cells of one policy rule, of any kind."""
     judged = getattr(rule, "metric", None) or getattr(rule, "quantity", None)
     what = f"`{judged}`" if judged else _cell(type(rule).__name__)
     table = getattr(rule, "stage", None) or getattr(rule, "subject", None)
@@ -484,7 +473,6 @@ def _rule(rule: Any) -> list[str]:
 
 
 def _title(module: types.ModuleType) -> str:
-    """A readable heading for a module of metrics."""
     return module.__name__.rsplit(".", 1)[-1].replace("_", " ").capitalize()
 
 
@@ -498,5 +486,4 @@ def _text(text: str) -> str:
 
 
 def _cell(text: str) -> str:
-    """Text inside a table: one line, no column separators."""
     return " ".join(_text(text).replace("\\|", "|").replace("|", "\\|").split())

@@ -36,31 +36,22 @@ NOISE = 1e-9
 
 @dataclass(frozen=True)
 class Estimate:
-    """A contrast with its intervals over the seeds.
-
-    Parameters
-    ----------
-    value : float
-        Mean over the seeds, in the metric's unit.
-    low, high : float or None
-        95 % interval; None with one seed, which says nothing about others, and where all seeds say the same: what has
-        shown no spread yet may show it with the next seed.
-    wide_low, wide_high : float or None
-        Interval that holds together with those of all numbers of its family (Sidak 1967).
-    least, most : float or None
-        One-sided 95 % bounds: a 90 % interval, as tests of equivalence use it (Schuirmann 1987).
-    seeds : int
-        How many.
-    """
+    """A contrast with its intervals over the seeds."""
 
     value: float
+    """Mean over the seeds, in the metric's unit."""
     low: float | None = None
     high: float | None = None
+    """95 % interval; None with one seed, which says nothing about others, and where all seeds say the same: what has
+    shown no spread yet may show it with the next seed."""
     wide_low: float | None = None
     wide_high: float | None = None
+    """Interval that holds together with those of all numbers of its family (Sidak 1967)."""
     least: float | None = None
     most: float | None = None
+    """One-sided 95 % bounds: a 90 % interval, as tests of equivalence use it (Schuirmann 1987)."""
     seeds: int = 1
+    """How many."""
 
     @property
     def found(self) -> bool:

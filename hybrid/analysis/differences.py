@@ -20,25 +20,17 @@ Judgement = Literal["better", "worse", "perhaps better", "perhaps worse", "open"
 
 @dataclass(frozen=True)
 class PairedDifference:
-    """Paired difference of one metric.
-
-    Parameters
-    ----------
-    column : ResultColumn
-        The metric, at the stage of the one.
-    one, other : float
-        Means of both over the same pairs and seeds.
-    estimate : Estimate
-        One minus other; the wide interval holds for all metrics of the list together.
-    pairs : int
-        Pairs of configurations in each seed.
-    """
+    """Paired difference of one metric."""
 
     column: ResultColumn
+    """The metric, at the stage of the one."""
     one: float
     other: float
+    """Means of both over the same pairs and seeds."""
     estimate: Estimate
+    """One minus other; the wide interval holds for all metrics of the list together."""
     pairs: int
+    """Pairs of configurations in each seed."""
 
     @property
     def judgement(self) -> Judgement:
@@ -56,40 +48,26 @@ class PairedDifference:
 
 @dataclass(frozen=True)
 class Paradox:
-    """Conditional against uniform transition, all else equal (thesis, chapter 5).
-
-    Parameters
-    ----------
-    differences : list of PairedDifference
-        Conditional minus uniform at the stage synthetic; empty if the plan has no such pair.
-    by : dict
-        The same within one level of another facet, by (facet, level).
-    alone : list of PairedDifference
-        Pipelines with the conditional transition minus their generator alone.
-    """
+    """Conditional against uniform transition, all else equal (thesis, chapter 5)."""
 
     differences: list[PairedDifference]
+    """Conditional minus uniform at the stage synthetic; empty if the plan has no such pair."""
     by: dict[tuple[str, str], list[PairedDifference]]
+    """The same within one level of another facet, by (facet, level)."""
     alone: list[PairedDifference]
+    """Pipelines with the conditional transition minus their generator alone."""
 
 
 @dataclass(frozen=True)
 class StageMeans:
-    """Means of one metric at each stage, over all configurations.
-
-    Parameters
-    ----------
-    column : ResultColumn
-        The metric, at the stage synthetic.
-    means : dict
-        Per stage with a value its mean over all configurations.
-    steps : dict
-        Differences by name: ``anonymized - original``, ``synthetic - anonymized``, ``synthetic - baseline``.
-    """
+    """Means of one metric at each stage, over all configurations."""
 
     column: ResultColumn
+    """The metric, at the stage synthetic."""
     means: dict[str, Estimate]
+    """Per stage with a value its mean over all configurations."""
     steps: dict[str, Estimate]
+    """Differences by name: ``anonymized - original``, ``synthetic - anonymized``, ``synthetic - baseline``."""
 
 
 def headlines(results: Results, stage: str = "synthetic") -> list[ResultColumn]:
@@ -201,7 +179,6 @@ def _matched(
     other: pd.Series,
     chosen: Array | pd.Series,
 ) -> list[PairedDifference]:
-    """Difference of two groups, averaged over the blocks that hold both."""
     found = []
     for column in columns:
         values = results.matrix(column.name)
@@ -233,28 +210,20 @@ Answer = Literal["paradox", "trade", "no paradox", "open"]
 
 @dataclass(frozen=True)
 class ParadoxVerdict:
-    """Verdict on the paradox, and the metrics it rests on.
-
-    Parameters
-    ----------
-    answer : {"paradox", "trade", "no paradox", "open"}
-        paradox: a loss of privacy was found, and every metric of utility and fidelity excludes a gain beyond the
-        margin. trade: a loss and a gain were found. no paradox: a gain was found and no loss, or every privacy metric
-        excludes a loss beyond the margin. open: neither found nor excluded.
-    margin : float
-        Largest difference that counts as none, in each metric's unit.
-    losses, gains : list of PairedDifference
-        Privacy metrics by which conditional is found worse; others by which it is found better.
-    unsure_losses, unsure_gains : list of PairedDifference
-        Metrics that do not exclude a loss, or a gain, beyond the margin.
-    """
+    """Verdict on the paradox, and the metrics it rests on."""
 
     answer: Answer
+    """paradox: a loss of privacy was found, and every metric of utility and fidelity excludes a gain beyond the margin.
+    trade: a loss and a gain were found. no paradox: a gain was found and no loss, or every privacy metric excludes a
+    loss beyond the margin. open: neither found nor excluded."""
     margin: float
+    """Largest difference that counts as none, in each metric's unit."""
     losses: list[PairedDifference]
     gains: list[PairedDifference]
+    """Privacy metrics by which conditional is found worse; others by which it is found better."""
     unsure_losses: list[PairedDifference]
     unsure_gains: list[PairedDifference]
+    """Metrics that do not exclude a loss, or a gain, beyond the margin."""
 
 
 def paradox_verdict(differences: Sequence[PairedDifference], margin: float) -> ParadoxVerdict:
@@ -289,6 +258,5 @@ def paradox_verdict(differences: Sequence[PairedDifference], margin: float) -> P
 
 
 def _below(difference: PairedDifference, sign: int, margin: float) -> bool:
-    """Check that sign times the difference is below the margin."""
     bound = difference.estimate.most if sign > 0 else difference.estimate.least
     return bound is not None and sign * bound < margin

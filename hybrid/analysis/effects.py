@@ -16,24 +16,16 @@ from hybrid.evaluation.display import Range, spans
 
 @dataclass(frozen=True)
 class LevelEffect:
-    """Effect of one level of a factor.
-
-    Parameters
-    ----------
-    level : str
-    runs : int
-        Runs behind it.
-    mean : Estimate or None
-        The metric at this level, the other factors as often at each of their levels as in the plan; None where the
-        plan confounds this factor with others.
-    effect : Estimate or None
-        That mean minus the mean of all levels.
-    """
+    """Effect of one level of a factor."""
 
     level: str
     runs: int
+    """Runs behind it."""
     mean: Estimate | None
+    """The metric at this level, the other factors as often at each of their levels as in the plan; None where the plan
+    confounds this factor with others."""
     effect: Estimate | None
+    """That mean minus the mean of all levels."""
 
 
 @dataclass(frozen=True)
@@ -46,25 +38,17 @@ class InteractionCell:
 
 @dataclass(frozen=True)
 class MetricEffects:
-    """The effects of all factors on one metric.
-
-    Parameters
-    ----------
-    column : str
-        The metric's column in the results.
-    configurations, seeds : int
-        What the numbers are made from: runs with a value for every seed.
-    main : dict
-        Per factor its levels.
-    interactions : dict
-        Per pair of factors the cells that the plan distinguishes; empty where there are none.
-    """
+    """The effects of all factors on one metric."""
 
     column: str
+    """The metric's column in the results."""
     configurations: int
     seeds: int
+    """What the numbers are made from: runs with a value for every seed."""
     main: dict[str, list[LevelEffect]]
+    """Per factor its levels."""
     interactions: dict[tuple[str, str], list[InteractionCell]]
+    """Per pair of factors the cells that the plan distinguishes; empty where there are none."""
 
 
 class EffectModel:
@@ -144,8 +128,6 @@ def metric_effects(
 
     Parameters
     ----------
-    column : str
-        The metric's column.
     levels : pandas.DataFrame, shape (n_configurations, n_factors)
         Text.
     values : numpy.ndarray, shape (n_configurations, n_seeds)

@@ -20,23 +20,15 @@ MOST_SEEDS = 100
 
 @dataclass(frozen=True)
 class Lag:
-    """Lag of the chosen configuration behind the best of those that the earlier concerns leave.
-
-    Parameters
-    ----------
-    concern : {"usefulness", "privacy", "closeness"}
-    most : float
-        Its upper bound, 0 or more in the metric's unit: at 95 % together with those of the other concerns.
-    margin : float
-        Of the concern.
-    others : int
-        Configurations that it was compared with.
-    """
+    """Lag of the chosen configuration behind the best of those that the earlier concerns leave."""
 
     concern: Concern
     most: float
+    """Its upper bound, 0 or more in the metric's unit: at 95 % together with those of the other concerns."""
     margin: float
+    """Of the concern."""
     others: int
+    """Configurations that it was compared with."""
 
     @property
     def is_settled(self) -> bool:
@@ -50,20 +42,14 @@ class Needed:
 
     That is what shows every configuration that is left to be at most the margin better than the chosen one, or to be
     the better choice, if the spread between the seeds stays as large.
-
-    Parameters
-    ----------
-    concern : {"usefulness", "privacy", "closeness"}
-        The one that needs most.
-    seeds : int or None
-        How many more; None where no number up to :data:`MOST_SEEDS` is enough.
-    rows : float
-        Or how many times as many rows, with as many seeds as now. Errors shrink with the square root of the rows.
     """
 
     concern: Concern
+    """The one that needs most."""
     seeds: int | None
+    """How many more; None where no number up to :data:`MOST_SEEDS` is enough."""
     rows: float
+    """Or how many times as many rows, with as many seeds as now. Errors shrink with the square root of the rows."""
 
 
 def lags(found: Contest, chosen: int, among: Mask) -> list[Lag]:
@@ -74,9 +60,6 @@ def lags(found: Contest, chosen: int, among: Mask) -> list[Lag]:
 
     Parameters
     ----------
-    found : Contest
-    chosen : int
-        One that the rule keeps.
     among : numpy.ndarray, shape (n,), bool
         Configurations to choose from.
     """
@@ -95,7 +78,6 @@ def _lag(found: Contest, criterion: Criterion, chosen: int, left: Mask) -> Lag:
 
 
 def _behind(criterion: Criterion, chosen: int, left: Mask) -> Array:
-    """Lags behind each of the others that are left, shape (n, n_seeds)."""
     others = left & (np.arange(len(left)) != chosen)
     behind: Array = criterion.good[others] - criterion.good[chosen]
     return behind

@@ -75,26 +75,17 @@ SEVERITY = ("pass", "review", "block")
 
 @dataclass(frozen=True)
 class Criterion:
-    """Concern of the rule, and the metric that measures it.
-
-    Parameters
-    ----------
-    concern : {"usefulness", "privacy", "closeness"}
-    margin : float
-        Largest lag that counts as none, in the metric's unit.
-    column : ResultColumn
-        The metric; one of its columns where it is measured per target.
-    values : numpy.ndarray, shape (n_configurations, n_seeds)
-        In the metric's unit, the mean over its columns; NaN where there is none.
-    errors : numpy.ndarray, shape (n_configurations,)
-        Standard error of the metric itself with the first seed; 0 where it states none.
-    """
+    """Concern of the rule, and the metric that measures it."""
 
     concern: Concern
     margin: float
+    """Largest lag that counts as none, in the metric's unit."""
     column: ResultColumn
+    """The metric; one of its columns where it is measured per target."""
     values: Array
+    """In the metric's unit, the mean over its columns; NaN where there is none; shape (n_configurations, n_seeds)."""
     errors: Array
+    """Standard error of the metric itself with the first seed; 0 where it states none; shape (n_configurations,)."""
 
     @property
     def good(self) -> Array:
@@ -165,25 +156,17 @@ class Criterion:
 
 @dataclass(frozen=True)
 class Contest:
-    """Configurations that ended well with every seed, and their criteria.
-
-    Parameters
-    ----------
-    names : list of str, length n
-        In the order of the plan.
-    severity : numpy.ndarray, shape (n,), int
-        Worst verdict of the gate over the seeds as a position in :data:`SEVERITY`; its length where no gate
-        was asked.
-    criteria : tuple of Criterion
-        Those that were measured of all of them, in the user's order.
-    overlap : float
-        See :class:`hybrid.analysis.results.Results`.
-    """
+    """Configurations that ended well with every seed, and their criteria."""
 
     names: list[str]
+    """In the order of the plan; length n."""
     severity: Array
+    """Worst verdict of the gate over the seeds as a position in :data:`SEVERITY`; its length where no gate was asked;
+    shape (n,), int."""
     criteria: tuple[Criterion, ...]
+    """Those that were measured of all of them, in the user's order."""
     overlap: float
+    """See :class:`hybrid.analysis.results.Results`."""
 
     @cached_property
     def shown(self) -> dict[Concern, Mask]:
@@ -304,7 +287,6 @@ def _deciding(results: Results) -> dict[Concern, list[str]]:
 
 
 def _criterion(results: Results, concern: Concern, margin: float, names: Sequence[str]) -> Criterion | None:
-    """The first metric measured, as the mean over its columns."""
     for name in names:
         columns = [c for c in results.columns.values() if c.stage == "synthetic" and c.metric == name]
         values = [results.matrix(column.name) for column in columns]
@@ -325,61 +307,41 @@ def _severity(results: Results) -> Array:
 
 @dataclass(frozen=True)
 class BestByMetric:
-    """The best configuration by one metric.
-
-    Parameters
-    ----------
-    column : ResultColumn
-        The metric.
-    configuration : str
-        Who has the best mean over the seeds.
-    value : Estimate
-        Its mean. The wide interval holds whichever configuration was chosen: for all of them together.
-    again : float or None
-        Mean over the seeds of what the best by the other seeds has: unlike its mean, not the better for the choice.
-        None with one seed.
-    wins : int
-        Seeds in which it is the best, or as good as the best.
-    near : int
-        Other configurations that the seeds do not distinguish from it.
-    gain : Estimate or None
-        Its mean minus its generator's alone; the wide interval as that of the value.
-    """
+    """The best configuration by one metric."""
 
     column: ResultColumn
+    """The metric."""
     configuration: str
+    """Who has the best mean over the seeds."""
     value: Estimate
+    """Its mean. The wide interval holds whichever configuration was chosen: for all of them together."""
     again: float | None
+    """Mean over the seeds of what the best by the other seeds has: unlike its mean, not the better for the choice. None
+    with one seed."""
     wins: int
+    """Seeds in which it is the best, or as good as the best."""
     near: int
+    """Other configurations that the seeds do not distinguish from it."""
     gain: Estimate | None
+    """Its mean minus its generator's alone; the wide interval as that of the value."""
 
 
 @dataclass(frozen=True)
 class RankedConfiguration:
-    """Place of one configuration in the order of :func:`ranking`.
-
-    Parameters
-    ----------
-    configuration : str
-    verdict : str
-        What the gate says of it, its worst over the seeds; empty where no gate was asked.
-    values : dict
-        Means over the seeds by concern. The wide intervals hold for all configurations together.
-    behind : str
-        What puts it behind the first: "verdict", "shown" (to be worse than another one), or the concern at which it is
-        worse than the first's best rivals; empty for the first.
-    better, worse : tuple of str
-        Concerns by which the seeds show it to be better or worse than the first, all pairs and concerns tested
-        together.
-    """
+    """Place of one configuration in the order of :func:`ranking`."""
 
     configuration: str
     verdict: str
+    """What the gate says of it, its worst over the seeds; empty where no gate was asked."""
     values: dict[Concern, Estimate]
+    """Means over the seeds by concern. The wide intervals hold for all configurations together."""
     behind: str
+    """What puts it behind the first: "verdict", "shown" (to be worse than another one), or the concern at which it is
+    worse than the first's best rivals; empty for the first."""
     better: tuple[Concern, ...]
     worse: tuple[Concern, ...]
+    """Concerns by which the seeds show it to be better or worse than the first, all pairs and concerns tested
+    together."""
 
 
 def best_per_metric(results: Results, columns: Sequence[ResultColumn]) -> list[BestByMetric]:
@@ -449,8 +411,6 @@ def chosen_mean(values: Array, configurations: int, overlap: float, within: Rang
         Correlation of two seeds, 0 to below 1.
     within : tuple of float or None
         Range of the values.
-    logit : bool
-        As for :func:`hybrid.analysis.contrasts.estimates`.
     """
     one = np.ones((1, 1))
     return estimates(one, values, configurations, overlap=overlap, within=within, logit=logit)[0]

@@ -60,32 +60,22 @@ class ResultColumn:
 
 @dataclass(frozen=True)
 class Results:
-    """Configurations and scores of a comparison.
-
-    Parameters
-    ----------
-    table : pandas.DataFrame
-        One row per configuration and seed: ``configuration``, a column per factor, ``seed``, ``status`` ("ok" or
-        not), ``reason``, ``verdict``, and per measured column the value and, where it has them, the same name with
-        ``_low``, ``_high``, ``_reference`` and those of :data:`EXCESS`.
-    factors : sequence of str
-        Columns that say what was varied.
-    facets : mapping of str to mapping
-        Per configuration what the thesis varied (k, sampling, transition, ...); empty where that is not known.
-    metrics : mapping of str to Metric
-        What is known about the metrics.
-    margin : float
-        Largest difference of a metric that counts as none, in the metric's unit.
-    prefer : mapping of Concern to float
-        The user's concerns in their order, each with its own margin. Those that are not named follow with ``margin``.
-    """
+    """Configurations and scores of a comparison."""
 
     table: pd.DataFrame
+    """One row per configuration and seed: ``configuration``, a column per factor, ``seed``, ``status`` ("ok" or not),
+    ``reason``, ``verdict``, and per measured column the value and, where it has them, the same name with ``_low``,
+    ``_high``, ``_reference`` and those of :data:`EXCESS`."""
     factors: Sequence[str]
+    """Columns that say what was varied."""
     facets: Mapping[str, Mapping[str, str]]
+    """Per configuration what the thesis varied (k, sampling, transition, ...); empty where that is not known."""
     metrics: Mapping[str, Metric]
+    """What is known about the metrics."""
     margin: float = MARGIN
+    """Largest difference of a metric that counts as none, in the metric's unit."""
     prefer: Mapping[Concern, float] = field(default_factory=dict)
+    """The user's concerns in their order, each with its own margin. Those that are not named follow with ``margin``."""
 
     @property
     def concerns(self) -> dict[Concern, float]:

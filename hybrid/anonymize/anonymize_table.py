@@ -72,11 +72,15 @@ def anonymize(
     seconds = time.perf_counter() - started
     anonymized = _assemble(task, recoding, seconds)
     verified = verify(anonymized, task)
-    result = replace(anonymized.result, verified=verified)
-    if not train.rows_are_persons:
-        result = replace(result, min_class_persons=verified["k"], suppressed_persons=lost_persons(anonymized))
-    result = replace(result, population_risk=population_risk_summary(anonymized))
-    return replace(anonymized, result=replace(result, household=household_summary(anonymized)))
+    result = replace(
+        anonymized.result,
+        verified=verified,
+        min_class_persons=verified["k"],
+        suppressed_persons=lost_persons(anonymized),
+        population_risk=population_risk_summary(anonymized),
+        household=household_summary(anonymized),
+    )
+    return replace(anonymized, result=result)
 
 
 def recode(task: SearchProblem, progress: Progress) -> Recoding:
@@ -126,14 +130,14 @@ def summarize(task: SearchProblem, recoding: Recoding, class_sizes: Counts, seco
     seconds : float
         What deciding took.
     """
-    alone = task.records.rows_are_persons
+    suppressed, alone = int(task.records.counts @ recoding.suppressed), task.records.rows_are_persons
     return AnonymizationResult(
         engine=task.options.engine,
         k=task.options.k,
         models=tuple(model.model_dump(exclude_none=True) for model in task.options.models),
         levels=recoding.levels,
         loss=_loss(task, recoding.score),
-        suppressed=int(task.records.counts @ recoding.suppressed),
+        suppressed=suppressed,
         records=len(task.train),
         classes=len(class_sizes),
         min_class_size=int(class_sizes.min()),
@@ -141,9 +145,10 @@ def summarize(task: SearchProblem, recoding: Recoding, class_sizes: Counts, seco
         gap=recoding.gap,
         seconds=seconds,
         coarsened=None if recoding.coarsened is None else int(task.records.counts @ recoding.coarsened),
-        persons=None if alone else task.records.n_persons,
-        suppressed_persons=None if alone else task.records.persons.gone(recoding.suppressed),
-        known_rows=None if alone else task.options.known_rows,
+        rows_are_persons=alone,
+        persons=task.records.n_persons,
+        suppressed_persons=suppressed if alone else task.records.persons.gone(recoding.suppressed),
+        known_rows=task.options.known_rows,
     )
 
 

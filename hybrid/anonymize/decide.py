@@ -30,28 +30,19 @@ from hybrid.table.value_numbers import ValueNumbers
 
 @dataclass(frozen=True)
 class AnonymizationRequest:
-    """Request to anonymize records that stay where they are.
-
-    Parameters
-    ----------
-    source : str
-        What messages call the table.
-    columns : tuple of str
-        All columns of the table, in order.
-    hierarchies : mapping of str to Path or HierarchySpec
-        The file, or the description, of each quasi-identifier's hierarchy.
-    options : AnonymizeOptions
-        What to do; engine exact.
-    population : Table or None
-        Of k-map.
-    """
+    """Request to anonymize records that stay where they are."""
 
     source: str
+    """What messages call the table."""
     columns: tuple[str, ...]
+    """All columns of the table, in order."""
     data: DataOptions
     hierarchies: Mapping[str, HierarchySource]
+    """The file, or the description, of each quasi-identifier's hierarchy."""
     options: AnonymizeOptions
+    """What to do; engine exact."""
     population: Table | None = None
+    """Of k-map."""
 
     def role(self, name: str) -> Role:
         return self.data.columns.get(name, ColumnOptions()).role
@@ -70,42 +61,29 @@ class AnonymizationRequest:
 
 @dataclass(frozen=True)
 class CountedRows:
-    """Distinct rows of the quasi-identifiers and the columns that the models look at, with records and persons.
-
-    Parameters
-    ----------
-    numbers : list of ValueNumbers
-        Values of each of these columns.
-    found : DistinctRowCounts
-        The distinct rows as value numbers, with their records.
-    members : Members or None
-        Persons of each distinct row; None: each record is another person.
-    """
+    """Distinct rows of the quasi-identifiers and the columns that the models look at, with records and persons."""
 
     numbers: list[ValueNumbers]
+    """Values of each of these columns."""
     found: DistinctRowCounts
+    """The distinct rows as value numbers, with their records."""
     members: Members | None
+    """Persons of each distinct row; None: each record is another person."""
 
 
 @dataclass(frozen=True)
 class Decision:
-    """Decision of the search, with the inputs of later passes.
-
-    Parameters
-    ----------
-    task, recoding : SearchProblem, Recoding
-        What was asked for and what was decided.
-    leaf_of : list of numpy.ndarray, each of shape (n_values,), int
-        Hierarchy leaf of each value number of a quasi-identifier.
-    value_of : list of numpy.ndarray, each of shape (n_values,), int
-        For each attribute, the position in ``task.records.sensitive[attribute].known`` of each value number.
-    """
+    """Decision of the search, with the inputs of later passes."""
 
     schema: Schema
     task: SearchProblem
     recoding: Recoding
+    """What was asked for and what was decided."""
     leaf_of: list[Leaves]
+    """Hierarchy leaf of each value number of a quasi-identifier; shape (n_values,), int."""
     value_of: list[Codes]
+    """For each attribute, the position in ``task.records.sensitive[attribute].known`` of each value number; shape
+    (n_values,), int."""
 
 
 def decide(asked: AnonymizationRequest, counted: CountedRows, progress: Progress) -> Decision:

@@ -45,13 +45,16 @@ class AnonymizationResult:
     seconds: float
     verified: dict[str, Any] = field(default_factory=dict)
     """What our own check, and pycanon where it can judge, found."""
-    persons: int | None = None
-    """Persons (with a key) that came in; None where each record is another person, as for what follows."""
-    suppressed_persons: int | None = None
+    rows_are_persons: bool = True
+    """Whether each record is another person: then :attr:`people`, :attr:`lost_people` and :attr:`smallest` count
+    records, and what follows says nothing."""
+    persons: int = 0
+    """Persons (with a key) that came in."""
+    suppressed_persons: int = 0
     """Persons who lost all their records."""
-    min_class_persons: int | None = None
+    min_class_persons: int = 0
     """Persons of the class that has fewest."""
-    known_rows: int | None = None
+    known_rows: int = 1
     """Rows of one person that an attacker may know."""
     steps: tuple[dict[str, Any], ...] | None = None
     """Techniques in their order: ``options``, ``columns``, ``promise`` (:data:`K_ANONYMITY` or :data:`NO_PROMISE`) and
@@ -71,32 +74,32 @@ class AnonymizationResult:
     drawn: int | None = None
     """Records that were drawn at random from those with labels, where the others stayed in a warehouse: all other
     numbers are of the whole table there; None where all records are here."""
-    drawn_persons: int | None = None
-    """Persons who were drawn, with all their records that have labels; None as above, and without persons."""
+    drawn_persons: int = 0
+    """Persons who were drawn, with all their records that have labels."""
 
     def to_json(self) -> dict[str, Any]:
         """JSON types: of persons only where records share them, of households only where they are known."""
         content = asdict(self)
-        if self.rows_are_persons:
-            for key in ("persons", "suppressed_persons", "min_class_persons", "known_rows"):
-                del content[key]
-        for key in ("population_risk", "household", "steps", "information_loss", "coarsened", "drawn", "drawn_persons"):
-            if content[key] is None:
-                del content[key]
-        return content
+        of_persons = ("persons", "suppressed_persons", "min_class_persons", "known_rows", "drawn_persons")
+        left_out = {"rows_are_persons", *(of_persons if self.rows_are_persons else ())}
+        left_out |= set() if self.drawn is not None else {"drawn_persons"}
+        optional = ("population_risk", "household", "steps", "information_loss", "coarsened", "drawn")
+        left_out |= {key for key in optional if content[key] is None}
+        return {key: value for key, value in content.items() if key not in left_out}
 
     @classmethod
     def from_json(cls, content: Mapping[str, Any]) -> AnonymizationResult:
         """The inverse of :meth:`to_json`; keys of other versions are left out."""
         known = {one.name for one in fields(cls)}
-        return cls(**{name: content[name] for name in content if name in known})
+        alone = "persons" not in content
+        return cls(**{name: content[name] for name in content if name in known} | {"rows_are_persons": alone})
 
     @property
     def drawn_share(self) -> float:
         """Share of the labelled records (persons, where records share them) that were drawn; 1 for all."""
         if self.drawn is None:
             return 1.0
-        drawn = self.drawn if self.drawn_persons is None else self.drawn_persons
+        drawn = self.drawn if self.rows_are_persons else self.drawn_persons
         return drawn / self.kept_people
 
     @property
@@ -110,7 +113,7 @@ class AnonymizationResult:
     @property
     def smallest(self) -> int:
         """Persons of the smallest class; records, where each is another person."""
-        return self.min_class_size if self.min_class_persons is None else self.min_class_persons
+        return self.min_class_size if self.rows_are_persons else self.min_class_persons
 
     @property
     def unit(self) -> str:
@@ -118,19 +121,14 @@ class AnonymizationResult:
         return "records" if self.rows_are_persons else "persons"
 
     @property
-    def rows_are_persons(self) -> bool:
-        """True where each record is another person."""
-        return self.persons is None
-
-    @property
     def people(self) -> int:
         """Persons (with a key) that came in; records, where each is another person."""
-        return self.records if self.persons is None else self.persons
+        return self.records if self.rows_are_persons else self.persons
 
     @property
     def lost_people(self) -> int:
         """Persons who lost all their records; records, where each is another person."""
-        return self.suppressed if self.persons is None else self.suppressed_persons or 0
+        return self.suppressed if self.rows_are_persons else self.suppressed_persons
 
     @property
     def kept_people(self) -> int:

@@ -180,7 +180,8 @@ class _StepRun:
             optimal=False if searched is None else searched.optimal,
             gap=0.0 if searched is None else searched.gap,
             seconds=seconds,
-            persons=None if train.rows_are_persons else len(np.unique(train.persons[train.persons >= 0])),
+            rows_are_persons=train.rows_are_persons,
+            persons=len(np.unique(train.persons[train.persons >= 0])),
             steps=tuple(self._step(at, one) for at, one in enumerate(masked)),
         )
 
@@ -203,7 +204,6 @@ class _StepRun:
             They are not what was promised.
         """
         names, persons, options = found.quasi_identifiers, found.originals.persons, self.options
-        alone = found.originals.rows_are_persons
         columns = {
             name: values[name].astype(object) if name in values else found.labels.nodes[:, at]
             for at, name in enumerate(names)
@@ -237,9 +237,9 @@ class _StepRun:
             found.result,
             classes=int(found.class_ids.max(initial=-1)) + 1,
             min_class_size=smallest,
-            min_class_persons=None if alone else fewest,
-            suppressed_persons=None if alone else lost_persons(found),
-            known_rows=None if alone else options.known_rows,
+            min_class_persons=fewest,
+            suppressed_persons=lost_persons(found),
+            known_rows=options.known_rows,
             verified=checked,
             information_loss=masking_measures(found.originals, values, found.class_ids, len(found.suppressed)),
             population_risk=population_risk_summary(found) if self.gives_k and not values else None,

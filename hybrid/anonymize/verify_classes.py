@@ -24,18 +24,12 @@ from hybrid.base.errors import VerificationError
 
 @dataclass(frozen=True)
 class SourcePersons:
-    """Persons of the source, of whom the written file says nothing.
-
-    Parameters
-    ----------
-    members : Members
-        Persons of the rows that ``task.records`` was collected from.
-    values : mapping of str to numpy.ndarray
-        Position in ``task.records.sensitive[attribute].known`` of each of these rows.
-    """
+    """Persons of the source, of whom the written file says nothing."""
 
     members: Members
+    """Persons of the rows that ``task.records`` was collected from."""
     values: Mapping[str, Codes]
+    """Position in ``task.records.sensitive[attribute].known`` of each of these rows."""
 
 
 def verify_classes(
@@ -49,8 +43,6 @@ def verify_classes(
 
     Parameters
     ----------
-    task, recoding : SearchProblem, Recoding
-        What was asked for and what was decided.
     written : DistinctRowCounts
         The distinct rows of the file: the quasi-identifiers' labels, then ``task.options.attributes``.
     value_of : sequence of numpy.ndarray
@@ -63,13 +55,6 @@ def verify_classes(
     -------
     sizes : numpy.ndarray, shape (n_classes,), int64
         Records of each class.
-    verified : dict
-        As :func:`hybrid.anonymize.verify_table.verify` gives it.
-
-    Raises
-    ------
-    VerificationError
-        As there; and the classes have other sizes than was decided.
     """
     names = task.records.names
     labels = pd.DataFrame(dict(zip(names, written.columns, strict=False)))

@@ -50,10 +50,6 @@ def second_opinion(
     ----------
     frame : pandas.DataFrame, n records
         The released table.
-    models : sequence of PrivacyModel
-        What was promised beside k.
-    k : int
-        What our own check found.
     persons : numpy.ndarray, shape (n,), int
         Person of each record, negative without a key.
 

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import unicodedata
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
+from hybrid.base.language import ENGLISH
 from hybrid.base.progress import Progress, silent
 
 if TYPE_CHECKING:
@@ -32,14 +33,8 @@ def _code(character: str) -> str:
 
 
 @contextmanager
-def bars(console: Console) -> Iterator[Progress]:
-    """Show one bar, that of the step reported last, until the block ends.
-
-    Parameters
-    ----------
-    console : Console
-        A terminal, or a notebook.
-    """
+def bars(console: Console, say: Callable[[str], str] = ENGLISH.say) -> Iterator[Progress]:
+    """Show one bar, that of the step reported last, until the block ends; ``say`` names a step to the reader."""
     from rich.progress import (
         BarColumn,
         MofNCompleteColumn,
@@ -67,7 +62,7 @@ def bars(console: Console) -> Iterator[Progress]:
             if step not in tasks:
                 for other in tasks.values():
                     shown_bars.update(other, visible=False)  # type: ignore[arg-type]
-                tasks[step] = shown_bars.add_task(plain(step), total=total, note=note)
+                tasks[step] = shown_bars.add_task(plain(say(step)), total=total, note=note)
             shown_bars.update(tasks[step], completed=done, total=total, note=note)  # type: ignore[arg-type]
 
         yield report

@@ -36,21 +36,14 @@ _LEADING_KEY = re.compile(r"\w+(\.\w+)*")
 
 @dataclass(frozen=True)
 class ConfigSource:
-    """Origin of options: name of a file, and line of each key.
-
-    Parameters
-    ----------
-    name : str
-        As it is shown in messages.
-    lines : mapping of tuple of str to int
-        Line, from 1, of each key and list item, by its path.
-    changed : tuple of tuple of str
-        Paths of values that do not come from the file.
-    """
+    """Origin of options: name of a file, and line of each key."""
 
     name: str
+    """As it is shown in messages."""
     lines: Mapping[tuple[str, ...], int] = field(default_factory=dict, repr=False)
+    """Line, from 1, of each key and list item, by its path."""
     changed: tuple[tuple[str, ...], ...] = ()
+    """Paths of values that do not come from the file."""
 
     def at(self, path: Sequence[object]) -> str:
         """Name and line of a key, or of the nearest section around it that has a line, else the name alone."""
@@ -118,13 +111,7 @@ class _TextResolver(VersionedResolver):
 
 
 def read_yaml(path: Path) -> YamlMapping:
-    """Read a YAML file that holds a mapping.
-
-    Raises
-    ------
-    ConfigError
-        The file is missing, no UTF-8 text, no YAML, no mapping, or nested too deeply, or has keys twice.
-    """
+    """Read a YAML file that holds a mapping."""
     if not path.is_file():
         raise ConfigError(f"{path}: the file does not exist", hint="check the path")
     try:
@@ -146,14 +133,8 @@ def parse_yaml(
 
     Parameters
     ----------
-    text : str
-        The document.
-    name : str
-        What messages call it.
     as_text : bool
         Every scalar stays text, and keys may be cell values: messages do not name them.
-    error : subclass of HybridError
-        What is raised.
 
     Returns
     -------
@@ -256,17 +237,8 @@ def validated(model: type[Model], content: Mapping[str, Any], source: ConfigSour
 
     Parameters
     ----------
-    model : type of BaseModel
-        What is expected.
-    content : mapping
-        Usually of :func:`read_yaml`.
     source : Source or str
         Where it was read, if ``content`` does not know.
-
-    Raises
-    ------
-    ConfigError
-        All unknown keys (with the near ones) and wrong values at once, each with file, line and dotted key.
     """
     if isinstance(content, YamlMapping):
         source = content.source
@@ -276,6 +248,31 @@ def validated(model: type[Model], content: Mapping[str, Any], source: ConfigSour
         return model.model_validate(content)
     except ValidationError as error:
         raise ConfigError(_problem(model, source, detail, content) for detail in error.errors()) from None
+
+
+_EXPECTED = {
+    "missing": "this key is missing",
+    "union_tag_invalid": "unknown choice; one of {expected_tags} was expected",
+    "literal_error": "{expected} was expected",
+    "enum": "{expected} was expected",
+    "greater_than_equal": "at least {ge} was expected",
+    "greater_than": "more than {gt} was expected",
+    "less_than_equal": "at most {le} was expected",
+    "less_than": "less than {lt} was expected",
+    **dict.fromkeys(("int_parsing", "int_type", "int_from_float"), "a whole number was expected"),
+    **dict.fromkeys(("float_parsing", "float_type", "decimal_parsing", "decimal_type"), "a number was expected"),
+    **dict.fromkeys(("bool_parsing", "bool_type"), "true or false was expected"),
+    **dict.fromkeys(("list_type", "tuple_type"), "a list was expected"),
+    **dict.fromkeys(("dict_type", "mapping_type", "model_type"), "a mapping of keys to values was expected"),
+    "string_type": "a text was expected",
+}
+"""What was expected, by the type of a pydantic error; others keep its own words."""
+
+
+def expected(detail: Any) -> str:
+    """Words on what was expected where pydantic found an error (an entry of ``errors()``)."""
+    words = _EXPECTED.get(detail["type"])
+    return words.format(**detail.get("ctx", {})) if words else str(detail["msg"]).removeprefix("Value error, ")
 
 
 def _problem(root: type[BaseModel], source: ConfigSource, detail: Any, content: Mapping[str, Any]) -> Problem:
@@ -291,9 +288,7 @@ def _problem(root: type[BaseModel], source: ConfigSource, detail: Any, content: 
         close = difflib.get_close_matches(str(path[-1]), known, n=1)
         hint = f"did you mean {close[0]!r}?" if close else f"known keys here: {', '.join(known)}"
         return Problem(f"{file}: {where}: unknown key", hint)
-    message = detail["msg"].removeprefix("Value error, ")
-    if detail["type"] == "union_tag_invalid":
-        message = f"unknown choice; one of {detail['ctx']['expected_tags']} was expected"
+    message = expected(detail)
     given = detail.get("input")
     found = f" (found {given!r})" if isinstance(given, str | int | float | bool) else ""
     return Problem(f"{file}: {where or 'the file'}: {message}{found}", "" if where else "correct the file")

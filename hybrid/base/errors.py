@@ -15,21 +15,14 @@ from typing import ClassVar, Literal
 
 @dataclass(frozen=True)
 class Problem:
-    """One fault and its remedy.
-
-    Parameters
-    ----------
-    message : str
-        What was found, where, and what was expected. No cell values.
-    hint : str
-        What the user can do about it. No cell values. Empty if there is nothing to add.
-    values : str
-        Cell values that help to fix it. Private: printed on an interactive terminal only.
-    """
+    """One fault and its remedy."""
 
     message: str
+    """What was found, where, and what was expected. No cell values."""
     hint: str = ""
+    """What the user can do about it. No cell values. Empty if there is nothing to add."""
     values: str = ""
+    """Cell values that help to fix it. Private: printed on an interactive terminal only."""
 
     def __str__(self) -> str:
         return f"{self.message}  hint: {self.hint}" if self.hint else self.message
@@ -169,20 +162,14 @@ Level = Literal["ok", "note", "error"]
 
 @dataclass(frozen=True)
 class Finding:
-    """One line of ``hybrid check``.
-
-    Parameters
-    ----------
-    level : "ok", "note" or "error"
-        With an error nothing can run; a note is for the user to decide.
-    message, hint, values : str
-        As in :class:`hybrid.base.errors.Problem`: no cell values but in ``values``.
-    """
+    """One line of ``hybrid check``."""
 
     level: Level
+    """With an error nothing can run; a note is for the user to decide."""
     message: str
     hint: str = ""
     values: str = ""
+    """As in :class:`hybrid.base.errors.Problem`: no cell values but in ``values``."""
 
     @classmethod
     def error(cls, problem: Problem) -> Finding:

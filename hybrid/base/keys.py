@@ -34,8 +34,6 @@ def pack(columns: Iterable[tuple[Codes, int]], n_rows: int) -> tuple[Codes, int]
     ----------
     columns : iterable of (codes, cardinality)
         ``codes`` of shape (n_rows,) hold integers 0..cardinality-1. They may be made one at a time.
-    n_rows : int
-        Number of rows.
 
     Returns
     -------

@@ -5,6 +5,9 @@ Facts and their English sentences are made once, and kept as they are. A catalog
 sentence is recognized by its English message, so that a page in another language is only drawn anew: of a run that was
 made before, too.
 
+A message of ``templates`` is only said with the facts that fill it, and ``terms`` are words that stand alone in a
+terminal: neither is looked for in a text.
+
 Places of a message: ``{name}`` is taken over as it is (a column, a value, words of a person), and so is one word,
 ``{name:word}``, and what has no brackets, ``{title:name}``.
 ``{n:number}``, ``{bound:form}`` (a number, a date or a time) and ``{day:date}`` are written in the
@@ -111,11 +114,15 @@ class Language:
     code, name : str
         As in ``lang`` of HTML (ISO 639-1); in its own words.
     messages : tuple of Message
-        All of them; none for English.
+        Those that are recognized in texts; none for English.
     decimal, thousands : str
         Marks of numbers.
     days : str
         Form of a day, as for :meth:`datetime.date.strftime`.
+    templates : tuple of Message
+        Those that are only said with facts.
+    terms : mapping of str to str
+        Words that stand alone.
     """
 
     code: str
@@ -124,6 +131,8 @@ class Language:
     decimal: str = "."
     thousands: str = ","
     days: str = "%Y-%m-%d"
+    templates: tuple[Message, ...] = ()
+    terms: Mapping[str, str] = field(default_factory=dict, compare=False)
     _known: dict[str, str | None] = field(default_factory=dict, compare=False, repr=False)
     _single: dict[str, str | None] = field(default_factory=dict, compare=False, repr=False)
 
@@ -256,7 +265,7 @@ class Language:
 
     @cached_property
     def _templates(self) -> dict[str, Message]:
-        return {one.english: one for one in self.messages}
+        return {one.english: one for one in (*self.messages, *self.templates)}
 
     @cached_property
     def _plain(self) -> dict[str, str]:
@@ -368,8 +377,10 @@ def catalogue(code: str) -> Language:
         return ENGLISH
     text = files(__package__).joinpath("languages", f"{code}.yaml").read_text(encoding="utf-8")
     content = yaml.load(text, Loader=getattr(yaml, "CSafeLoader", yaml.SafeLoader))
-    messages = tuple(Message(one["en"], one[code]) for one in content.pop("messages"))
-    return Language(code=code, messages=messages, **content)
+    messages, templates = (
+        tuple(Message(one["en"], one[code]) for one in content.pop(key, ())) for key in ("messages", "templates")
+    )
+    return Language(code=code, messages=messages, templates=templates, **content)
 
 
 def language_of(tag: str | None) -> Language:

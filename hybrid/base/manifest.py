@@ -91,8 +91,6 @@ def build_manifest(
 
     Parameters
     ----------
-    name : str
-        What the run is called.
     config : pydantic model or mapping
         As resolved, every default filled in.
     seed : int
@@ -103,17 +101,10 @@ def build_manifest(
         The run's folder; all its files are hashed, the manifest and hidden files excepted.
     libraries : sequence of str
         Distributions whose versions can change a result; those that are installed are listed with their version.
-    stages : sequence of StageRecord
-        :attr:`Recorder.stages`.
     created : datetime, optional
         With a time zone; now, if not given.
     kind : str
         What the folder holds: ``"run"``, ``"anonymization"``, ``"audit"`` or ``"comparison"``.
-
-    Returns
-    -------
-    dict
-        Of JSON types.
     """
     content = {
         "name": name,

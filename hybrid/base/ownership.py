@@ -32,11 +32,6 @@ def check_replaceable(folder: Path) -> None:
     folder : Path
         May be missing, empty, or hold unchanged results of this program and nothing else; not among releases.
         Missing folders above it are created, for this user alone.
-
-    Raises
-    ------
-    ConfigError
-        It is anything else; it is left as it is.
     """
     _check_place(folder)
     try:
@@ -49,13 +44,7 @@ def check_replaceable(folder: Path) -> None:
 
 
 def check_growing(folder: Path) -> None:
-    """Refuse a folder that cannot be written, for added results; it may contain any files.
-
-    Raises
-    ------
-    ConfigError
-        It is a file, or cannot be created or written.
-    """
+    """Refuse a folder that cannot be written, for added results; it may contain any files."""
     if folder.exists() and not folder.is_dir():
         raise ConfigError(f"{folder}: this is a file, not a folder", hint="choose another --out")
     _check_writable(folder, folder if folder.exists() else folder.parent)
@@ -96,15 +85,8 @@ def claim(folder: Path, name: str, kind: str) -> None:
     ----------
     folder : Path
         Created if missing. One that carries the mark of the same kind is left as it is.
-    name : str
-        What the results are called.
     kind : str
         Such as ``"comparison"``.
-
-    Raises
-    ------
-    ConfigError
-        It holds something else.
     """
     _refuse_releases(folder)
     check_growing(folder)
@@ -176,15 +158,8 @@ def own_path(folder: Path, named: Path | str) -> Path:
 
     Parameters
     ----------
-    folder : Path
-        Of the configuration.
     named : Path or str
         Relative to it, or absolute.
-
-    Raises
-    ------
-    ConfigError
-        It lies outside.
     """
     path = folder / named
     if not path.resolve().is_relative_to(folder.resolve()):

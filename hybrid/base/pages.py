@@ -31,18 +31,7 @@ def topics() -> dict[str, str]:
 
 
 def page(topic: str) -> str:
-    """Text of a page.
-
-    Parameters
-    ----------
-    topic : str
-        As in :func:`topics`, or without its folder.
-
-    Raises
-    ------
-    ConfigError
-        There is no such page.
-    """
+    """Text of a page."""
     known = list(topics())
     asked = topic.strip().lower().removesuffix(".md").removeprefix("docs/").replace(" ", "-")
     found = [one for one in known if asked in (one, one.partition("/")[2])]

@@ -6,6 +6,8 @@ import time
 from collections.abc import Callable
 from typing import Protocol
 
+from hybrid.base.language import ENGLISH
+
 
 class Progress(Protocol):
     """Receiver of progress reports."""
@@ -43,16 +45,25 @@ class LogProgress:
 
     Parameters
     ----------
-    say : callable
+    write : callable
         Gets one line.
     every_seconds : float
         Least time between two lines of one step.
     with_fields : bool
-        ``say`` gets step, done and total, too, as ``extra`` of a log record.
+        ``write`` gets step, done and total, too, as ``extra`` of a log record.
+    say : callable
+        From a message and what fills its places to its words in the reader's language.
     """
 
-    def __init__(self, say: Callable[..., None], every_seconds: float = 30.0, *, with_fields: bool = False) -> None:
-        self._say, self._every, self._with_fields = say, every_seconds, with_fields
+    def __init__(
+        self,
+        write: Callable[..., None],
+        every_seconds: float = 30.0,
+        *,
+        with_fields: bool = False,
+        say: Callable[..., str] = ENGLISH.say,
+    ) -> None:
+        self._write, self._every, self._with_fields, self._say = write, every_seconds, with_fields, say
         self._begun: dict[str, tuple[float, int]] = {}
         self._last = 0.0
 
@@ -60,20 +71,24 @@ class LogProgress:
         now, whole = time.monotonic(), step.partition(": ")[0]
         if whole not in self._begun:
             self._begun[whole] = (now, done)
-            line = f"{whole} ..."
+            line = f"{self._say(whole)} ..."
         elif now - self._last >= self._every:
             shown = [f"{name.replace('_', ' ')} {value:.4g}" for name, value in values.items()]
-            reached = f"{step} {done:,}" + (f" of {total:,}" if total else "")
+            counts = {"done": f"{done:,}", "total": f"{total:,}"} if total else {"done": f"{done:,}"}
+            words = "{step} {done:number} of {total:number}" if total else "{step} {done:number}"
+            reached = self._say(words, step=self._say(step), **counts)
             line = ", ".join([reached, *shown, *self._left(whole, done, total)])
         else:
             return
         self._last = now
         fields = {"extra": {"step": step, "done": done, "total": total}} if self._with_fields else {}
-        self._say(line, **fields)
+        self._write(line, **fields)
 
     def _left(self, step: str, done: int, total: int | None) -> list[str]:
         begun, first = self._begun[step]
         if not total or done <= first:
             return []
         seconds = (time.monotonic() - begun) / (done - first) * (total - done)
-        return [f"about {seconds:.0f} s left" if seconds < 90 else f"about {seconds / 60:.0f} min left"]
+        if seconds < 90:
+            return [self._say("about {n:number} s left", n=f"{seconds:.0f}")]
+        return [self._say("about {n:number} min left", n=f"{seconds / 60:.0f}")]

@@ -74,13 +74,7 @@ def read_json(path: Path, most: int = LARGEST) -> Any:
 
 
 def parse_json(content: bytes) -> Any:
-    """Parse JSON (UTF-8) of unknown origin.
-
-    Raises
-    ------
-    ValueError
-        It is no JSON, or lists and objects lie within each other more than :data:`DEEPEST` deep.
-    """
+    """Parse JSON (UTF-8) of unknown origin."""
     brackets = np.frombuffer(_STRING.sub(b"", content).translate(None, _NO_BRACKET), dtype=np.uint8)
     opening = np.isin(brackets, np.frombuffer(b"[{", dtype=np.uint8))
     if np.where(opening, 1, -1).cumsum().max(initial=0) > DEEPEST:

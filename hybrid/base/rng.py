@@ -29,11 +29,6 @@ def rng_for(seed: int, *names: str | int) -> np.random.Generator:
     -------
     numpy.random.Generator
         The same generator for the same arguments, whatever other stages drew before.
-
-    Raises
-    ------
-    ConfigError
-        The seed is no whole number of 0 or more.
     """
     if isinstance(seed, bool) or not isinstance(seed, int | np.integer) or seed < 0:
         raise ConfigError("the seed is no whole number of 0 or more", hint="seed=7, or none for a fresh one")

@@ -25,11 +25,6 @@ _held: dict[int, tuple[Path, ExitStack]] = {}
 def scratch(what: str) -> tempfile.TemporaryDirectory[str]:
     """A new temporary folder.
 
-    Parameters
-    ----------
-    what : str
-        What it is for; begins its name.
-
     Returns
     -------
     tempfile.TemporaryDirectory

@@ -25,18 +25,12 @@ Path: TypeAlias = tuple[str, ...]
 
 @dataclass(frozen=True)
 class YamlDocument:
-    """Text of one YAML mapping; every change gives a new document.
-
-    Parameters
-    ----------
-    text : str
-        The document.
-    name : str
-        What messages call it.
-    """
+    """Text of one YAML mapping; every change gives a new document."""
 
     text: str
+    """The document."""
     name: str = "config"
+    """What messages call it."""
 
     @cached_property
     def _parsed(self) -> tuple[Any, ConfigSource]:
@@ -44,13 +38,7 @@ class YamlDocument:
 
     @property
     def content(self) -> dict[str, Any]:
-        """Values of the document, to be read only.
-
-        Raises
-        ------
-        ConfigError
-            The text is no YAML mapping, or has keys twice.
-        """
+        """Values of the document, to be read only."""
         found = self._parsed[0]
         if not isinstance(found, dict):
             raise ConfigError(f"{self.name}: a mapping of keys to values was expected", hint="write key: value lines")
@@ -90,13 +78,7 @@ class YamlDocument:
         return self._checked(_with_value(self.text, path, value), wanted, path)
 
     def without(self, path: Path) -> YamlDocument:
-        """Document without the key at a path, and with its section.
-
-        Raises
-        ------
-        ConfigError
-            There is no such key, or it cannot be removed on its own.
-        """
+        """Document without the key at a path, and with its section."""
         wanted = _copied(self.content)
         at: Any = wanted
         for key in path[:-1]:

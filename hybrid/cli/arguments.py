@@ -37,25 +37,13 @@ AsJson = Annotated[bool, typer.Option("--json", help="Print JSON.")]
 
 
 def refuse_engine(engine: str, scheduler: str | None) -> None:
-    """Refuse an engine that is unknown, or that lacks its scheduler.
-
-    Raises
-    ------
-    ConfigError
-        ``engine`` is neither local nor dask, or ``scheduler`` is not given for dask alone.
-    """
+    """Refuse an engine that is unknown, or that lacks its scheduler."""
     if engine not in ("local", "dask") or (engine == "dask") != (scheduler is not None):
         raise ConfigError("--engine is local, or dask with --scheduler ADDRESS", hint="--engine dask --scheduler ...")
 
 
 def overrides(settings: list[str] | None) -> dict[str, Any]:
-    """Convert ``--set`` arguments to a mapping of dotted keys; values are read as YAML.
-
-    Raises
-    ------
-    ConfigError
-        An argument has no ``=`` or its value is no YAML.
-    """
+    """Convert ``--set`` arguments to a mapping of dotted keys; values are read as YAML."""
     from hybrid.base.config_files import parse_yaml
 
     result: dict[str, Any] = {}
@@ -74,21 +62,14 @@ FIRST = ("demo", "init", "check", "tune", "run", "release")
 
 @dataclass(frozen=True)
 class CommandGroup:
-    """Commands under one title.
-
-    Parameters
-    ----------
-    title : str
-        Title of the panel; groups with the same title share one. Commands in :data:`FIRST` stand before all panels.
-    commands : tuple of callable
-        Functions that Typer turns into commands, named as they are, in the order of the panel.
-    families : mapping of str to Typer
-        Commands with sub-commands, by name, after the others.
-    """
+    """Commands under one title."""
 
     title: str
+    """Title of the panel; groups with the same title share one. Commands in :data:`FIRST` stand before all panels."""
     commands: tuple[Callable[..., Any], ...] = ()
+    """Functions that Typer turns into commands, named as they are, in the order of the panel."""
     families: Mapping[str, typer.Typer] = field(default_factory=dict)
+    """Commands with sub-commands, by name, after the others."""
 
     def register(self, app: typer.Typer) -> None:
         for command in self.commands:

@@ -76,13 +76,19 @@ def compare(
         counts = {"done": len(table) - failed, "failed": failed, "said": said}
         console.print_json({"folder": str(folder)} | counts | files | {"recommended": recommended})
     else:
-        why = f", {failed:,} failed (why is in the column reason)" if failed else ""
-        console.line("error" if failed else "ok", f"{len(table) - failed:,} runs done{why}")
+        counts = {"n": f"{len(table) - failed:,}", "failed": f"{failed:,}"}
+        if failed:
+            console.line(
+                "error", "{n:number} runs done, {failed:number} failed (why is in the column reason)", **counts
+            )
+        else:
+            console.line("ok", "{n:number} runs done", **counts)
         for sentence in said:
             console.line("note", sentence)
-        console.out.print(f"\ntable        {files['table']}\nreport       {files['report']}")
+        console.show("\ntable        {path}", path=files["table"])
+        console.show("report       {path}", path=files["report"])
         if recommended is not None:
-            console.out.print(f"the first    {recommended}")
+            console.show("the first    {path}", path=recommended)
     if failed:
         raise typer.Exit(1)
 
@@ -104,37 +110,44 @@ def forecast_json(expected: Forecast, jobs: int) -> dict[str, Any]:
 
 def print_forecast(expected: Forecast, jobs: int) -> None:
     seeds, further = divmod(expected.trials, max(expected.configurations, 1))
-    times = "," if further else f" x {seeds} seeds ="
-    console.line("ok", f"{expected.configurations:,} configurations{times} {expected.trials:,} runs")
+    counts = {"n": f"{expected.configurations:,}", "seeds": str(seeds), "runs": f"{expected.trials:,}"}
+    times = "," if further else " x {seeds:number} seeds ="
+    console.line("ok", f"{{n:number}} configurations{times} {{runs:number}} runs", **counts)
     for refused in expected.refused:
         names = ", ".join(refused.configurations)
         console.line("error", f"cannot run here: {names}: {refused.reason}", "its runs will be rows with this reason")
     if expected.done:
-        console.line("ok", f"{expected.done:,} runs are done already")
+        console.line("ok", "{n:number} runs are done already", n=f"{expected.done:,}")
     reasons: dict[str, int] = {}
     for each in expected.left_out:
         reasons[each.reason] = reasons.get(each.reason, 0) + 1
     for reason, count in reasons.items():
-        console.line("note", f"{count:,} left out: {reason}")
+        console.line("note", "{n:number} left out: {reason:own}", n=f"{count:,}", reason=reason)
     if expected.budget is not None:
         console.line("note", expected.budget.sentence)
-    grid = Grid("stage", "needed by runs", "different", "kept already", "seconds left")
+    grid = Grid(*map(console.said, ("stage", "needed by runs", "different", "kept already", "seconds left")))
     for stage in expected.stages:
-        seconds = f"{stage.seconds:,.0f}" + ("" if stage.is_measured else " (estimated)")
+        seconds = f"{stage.seconds:,.0f}" + ("" if stage.is_measured else f" ({console.said('estimated')})")
         grid.add_row(stage.stage, f"{stage.asked:,}", f"{stage.distinct:,}", f"{stage.kept:,}", seconds)
     grid.add_row(
-        "report, files", f"{expected.trials:,}", f"{expected.trials:,}", f"{expected.done:,}", f"{expected.rest:,.0f}"
+        console.said("report, files"),
+        f"{expected.trials:,}",
+        f"{expected.trials:,}",
+        f"{expected.done:,}",
+        f"{expected.rest:,.0f}",
     )
     console.out.print(grid)
     asked = sum(stage.asked for stage in expected.stages)
-    console.out.print(f"{expected.executions:,} stage executions; {asked:,} without shared stages")
-    about = f"expected time: about {duration(expected.seconds / jobs)} with --jobs {jobs}"
+    executed = {"n": f"{expected.executions:,}", "m": f"{asked:,}"}
+    console.show("{n:number} stage executions; {m:number} without shared stages", **executed)
+    foreseen = {"time": duration(expected.seconds / jobs), "jobs": jobs}
     if expected.is_measured:
-        console.out.print(f"{about}, as the finished runs here took")
+        console.show("expected time: about {time} with --jobs {jobs}, as the finished runs here took", **foreseen)
         return
-    console.out.print(
-        f"{about}, by estimates for a machine that does nothing else. Start, and ask again after the first runs: then "
-        "their times count"
+    console.show(
+        "expected time: about {time} with --jobs {jobs}, by estimates for a machine that does nothing else. Start, and "
+        "ask again after the first runs: then their times count",
+        **foreseen,
     )
 
 

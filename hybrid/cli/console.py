@@ -20,7 +20,7 @@ from rich.text import Text
 from hybrid.base.bars import bars
 from hybrid.base.bars import plain as plain
 from hybrid.base.errors import HybridError
-from hybrid.base.language import ENGLISH, Language, in_language
+from hybrid.base.language import ENGLISH, Language, NoTranslation, in_language, language_of
 from hybrid.base.logs import writes_json_lines
 from hybrid.base.pages import command_of
 from hybrid.base.progress import LogProgress, Progress, silent
@@ -65,11 +65,31 @@ COLORS = {
 }
 
 
+def said(text: str, **facts: object) -> str:
+    """A line in the language of ``HYBRID_LANGUAGE``; in English as a whole where its catalogue does not know it.
+
+    With ``facts`` the text is a message with its places, as for :meth:`hybrid.base.language.Language.say`.
+    """
+    language = language_of(None)
+    if text in language.terms:
+        return language.terms[text]
+    try:
+        return language.say(text, **facts)
+    except NoTranslation:
+        return ENGLISH.say(text, **facts)
+
+
+def show(text: str, **facts: object) -> None:
+    """Print a line, which :func:`said` says."""
+    begin = text[: len(text) - len(text.lstrip("\n "))]
+    out.print(f"{begin}{said(text[len(begin) :], **facts)}")
+
+
 class _Lines(logging.Handler):
     """Warnings of the library as lines on standard error."""
 
     def emit(self, record: logging.LogRecord) -> None:
-        err.print(record.getMessage())
+        err.print(said(record.getMessage()))
 
 
 def show_warnings() -> None:
@@ -93,16 +113,16 @@ def print_error(error: HybridError) -> None:
         return
     hidden = False
     for problem in error.problems:
-        err.print(styled((error.title, "bold red"), f"  {problem.message}"))
+        err.print(styled((said(error.title), "bold red"), f"  {said(problem.message)}"))
         if problem.values and shows_values():
-            err.print(f"   values: {problem.values}")
+            err.print(f"   {said('values:')} {problem.values}")
         hidden |= bool(problem.values) and not shows_values()
         if problem.hint:
-            err.print(f"   hint: {problem.hint}")
+            err.print(f"   {said('hint:')} {said(problem.hint)}")
     if hidden:
-        err.print("   (values are shown on a terminal only, or with HYBRID_SHOW_VALUES=1)")
+        err.print(f"   ({said('values are shown on a terminal only, or with HYBRID_SHOW_VALUES=1')})")
     if error.page:
-        err.print(f"   read: {command_of(error.page)}")
+        err.print(f"   {said('read:')} {command_of(error.page)}")
 
 
 def print_json(content: Any) -> None:
@@ -110,9 +130,10 @@ def print_json(content: Any) -> None:
     print(json.dumps(content, indent=2, default=str), file=sys.stdout)  # noqa: T201 - rich would wrap and colour it
 
 
-def line(status: str, text: str, hint: str = "") -> None:
-    tail = f"   hint: {hint}" if hint else ""
-    out.print(styled((f"{status:<8}", COLORS.get(status, "white")), f"{text}{tail}"))
+def line(status: str, text: str, hint: str = "", **facts: object) -> None:
+    """Print a line with its status; ``facts`` fill the places of the text, which :func:`said` says."""
+    tail = f"   {said('hint:')} {said(hint)}" if hint else ""
+    out.print(styled((_padded(said(status), 8), COLORS.get(status, "white")), f"{said(text, **facts)}{tail}"))
 
 
 def print_verdict(
@@ -198,8 +219,8 @@ def progress() -> Iterator[Progress]:
         yield LogProgress(logger.info, JSON_SECONDS, with_fields=True)
         return
     if not err.is_terminal:
-        yield LogProgress(lambda line: err.print(line))
+        yield LogProgress(lambda line: err.print(line), say=said)
         return
-    with bars(err) as report:
+    with bars(err, said) as report:
         report("start", 0)
         yield report

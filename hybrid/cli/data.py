@@ -40,7 +40,7 @@ def tune(
     The most useful setting that is expected to pass the policy goes into CONFIG, with the reason as a comment.
     """
     tune_file(config, write, seed=seed, out=out, jobs=jobs, work=work)
-    console.out.print(f"\nnext: hybrid check {config}\n      hybrid run {config}")
+    _next(config)
 
 
 def tune_file(config: Path, write: bool | None, *, seed: int | None, out: Path | None, jobs: int, work: Path) -> None:
@@ -56,29 +56,36 @@ def tune_file(config: Path, write: bool | None, *, seed: int | None, out: Path |
         loaded = configuration(config)
         folder = out or work / "tune" / loaded.name
         found = tuned(loaded, out=folder, seed=seed, work=work, jobs=jobs, progress=progress)
-    grid = Grid(*HEAD)
+    grid = Grid(*map(console.said, HEAD))
     for one in found.rounds[-1]:
-        grid.add_row(*row(one))
+        grid.add_row(*map(console.said, row(one)))
     console.out.print(grid)
-    for said in [*legend(found), key(found)]:
-        console.out.print(said)
+    for words in [*legend(found), key(found)]:
+        console.show(words)
     for sentence in sentences(found):
         console.line("note", sentence)
-    console.out.print(f"\n{found.cpu_seconds:,.0f} CPU seconds\npicture  {folder / PAGE}")
+    console.show("\n{n:number} CPU seconds", n=f"{found.cpu_seconds:,.0f}")
+    console.show("picture  {path}", path=folder / PAGE)
     draft = Draft.read(config)
     found.apply(draft)
     if not draft.difference:
-        console.line("ok", f"{config}: nothing to change")
+        console.line("ok", "{path}: nothing to change", path=config)
         return
     console.out.print(draft.difference)
     if write is None:
         asks = sys.stdin.isatty() and sys.stderr.isatty()
-        write = asks and typer.confirm("write this?", default=True, err=True)
+        write = asks and typer.confirm(console.said("write this?"), default=True, err=True)
     if write:
         write_text(config, draft.text)
-        console.line("ok", f"{config}: written")
+        console.line("ok", "{path}: written", path=config)
     else:
-        console.line("note", f"{config}: left as it is", "hybrid tune --write writes it; nothing is tried again")
+        kept = "hybrid tune --write writes it; nothing is tried again"
+        console.line("note", "{path}: left as it is", kept, path=config)
+
+
+def _next(config: Path) -> None:
+    console.show("\nnext: hybrid check {path}", path=config)
+    console.out.print(f"      hybrid run {config}")
 
 
 ColumnName = Annotated[str, typer.Argument(metavar="COLUMN", help="A column with a hierarchy.")]
@@ -132,10 +139,11 @@ def hierarchy_make(config: ConfigPath) -> None:
         made = starter_file(one, tables[one.table])
         one.hierarchy = made.relative
         made.write()
-        console.line("ok", f"{made.path}: written for {one.name}; hybrid hierarchy show prints what it does")
+        said = "{path}: written for {column}; hybrid hierarchy show prints what it does"
+        console.line("ok", said, path=made.path, column=one.name)
     draft.write(config, force=True)
     if not lacking:
-        console.line("ok", f"{config}: every quasi-identifier has a hierarchy")
+        console.line("ok", "{path}: every quasi-identifier has a hierarchy", path=config)
 
 
 def hierarchy_extend(
@@ -205,7 +213,7 @@ def _report(findings: list[Finding]) -> None:
     for finding in findings:
         console.line(finding.level, finding.message, finding.hint)
         if finding.values and console.shows_values():
-            console.out.print(f"        values: {finding.values}")
+            console.out.print(f"        {console.said('values:')} {finding.values}")
     if any(finding.level == "error" for finding in findings):
         raise typer.Exit(2)
 
@@ -233,14 +241,14 @@ def demo(
             raise typer.BadParameter("--linked has several admissions per patient", param_hint="--single")
         counts = write_linked_demo(folder, rows, seed, format)
         written = ", ".join(f"{count:,} {name}" for name, count in counts.items())
-        console.line("ok", f"{written}, simulated, in {folder}")
-        console.out.print(f"\nnext: hybrid check {folder / 'config.yaml'}\n      hybrid run {folder / 'config.yaml'}")
-        console.out.print(_LOOK)
+        console.line("ok", "{tables}, simulated, in {folder}", tables=written, folder=folder)
+        _next(folder / "config.yaml")
+        console.show(_LOOK)
         return
     config = write_demo(folder, rows, seed, format, several=several)
-    console.line("ok", f"{rows:,} simulated admissions in {folder}")
-    console.out.print(f"\nnext: hybrid check {config}\n      hybrid run {config}")
-    console.out.print(_LOOK)
+    console.line("ok", "{n:number} simulated admissions in {folder}", n=f"{rows:,}", folder=folder)
+    _next(config)
+    console.show(_LOOK)
 
 
 def init(
@@ -288,9 +296,9 @@ def init(
         console.line("note", note)
     if tune:
         tune_file(target, write=True, seed=None, out=None, jobs=1, work=work)
-    console.line("ok", f"{target}: read it, and decide every line marked 'review'")
-    console.line("ok", f"{schema_file}: editors complete and check the keys by it")
-    console.out.print(f"\nnext: hybrid check {target}")
+    console.line("ok", "{path}: read it, and decide every line marked 'review'", path=target)
+    console.line("ok", "{path}: editors complete and check the keys by it", path=schema_file)
+    console.show("\nnext: hybrid check {path}", path=target)
 
 
 def check(
@@ -361,7 +369,8 @@ def trade_off(
     if out is not None:
         write_json(out, found.to_json(), private=True)
     names = list(found.words.of)
-    grid = Grid("k", "suppression limit", found.loss, "suppressed", "classes", "levels")
+    heads = "k", "suppression limit", found.loss, "suppressed", "classes", "levels"
+    grid = Grid(*map(console.said, heads))
     for point in found.points:
         here = " (configured)" if (point.k, point.suppression_limit) == (found.k, found.limit) else ""
         levels = "" if point.levels is None else "; ".join(f"{name}: {found.words.at(point, name)}" for name in names)

@@ -118,8 +118,10 @@ def _on_plan(
     else:
         _print_trials(found)
         for word, names in found.league.by_word().items():
-            console.line("ok" if word == "trusted" else "note", f"{word}: {', '.join(names)}")
-        console.out.print(f"\nreport  {target / 'lab.html'}\nleague  {target / 'league.csv'}")
+            listed = {"word": word, "names": ", ".join(names)}
+            console.line("ok" if word == "trusted" else "note", "{word:own}: {names}", **listed)
+        console.show("\nreport  {path}", path=target / "lab.html")
+        console.show("league  {path}", path=target / "league.csv")
     if found.failed:
         raise typer.Exit(1)
 
@@ -171,29 +173,36 @@ def _on_tables(
     else:
         _print_trials(found)
         _print_believing(found)
-        console.out.print(f"\nreport  {folder / 'lab.html'}\nleague  {folder / 'league.json'}")
+        console.show("\nreport  {path}", path=folder / "lab.html")
+        console.show("league  {path}", path=folder / "league.json")
     if found.failed:
         raise typer.Exit(1)
 
 
 def _print_forecast_of_tables(expected: TablesForecast) -> None:
     for label, reason in expected.not_planted.items():
-        console.line("note", f"not planted: {label} ({reason})")
+        console.line("note", "not planted: {label:own} ({reason:own})", label=label, reason=reason)
     leaking = expected.trials - expected.without_leak
     console.line(
         "ok",
-        f"{expected.trials:,} trials, {expected.without_leak:,} of them without a leak, {leaking:,} others: "
-        f"{', '.join(title.lower() for title in expected.kinds)}",
+        "{n:number} trials, {clean:number} of them without a leak, {others:number} others: {kinds:items}",
+        n=f"{expected.trials:,}",
+        clean=f"{expected.without_leak:,}",
+        others=f"{leaking:,}",
+        kinds=", ".join(title.lower() for title in expected.kinds),
     )
     if expected.done:
-        console.line("ok", f"{expected.done:,} trials are done already")
+        console.line("ok", "{n:number} trials are done already", n=f"{expected.done:,}")
     roughly = "" if expected.measured else ", roughly; the first trials will say it better"
-    console.line("ok", f"expected time: about {duration(expected.seconds)} of one core{roughly}")
+    console.line("ok", f"expected time: about {{time}} of one core{roughly}", time=duration(expected.seconds))
 
 
 def _print_trials(found: Laboratory) -> None:
-    failed = f", {found.failed:,} failed (why is in the report)" if found.failed else ""
-    console.line("note" if found.failed else "ok", f"{found.ended:,} trials done{failed}")
+    counts = {"n": f"{found.ended:,}", "failed": f"{found.failed:,}"}
+    if found.failed:
+        console.line("note", "{n:number} trials done, {failed:number} failed (why is in the report)", **counts)
+    else:
+        console.line("ok", "{n:number} trials done", **counts)
 
 
 def _print_believing(found: Laboratory) -> None:
@@ -201,16 +210,17 @@ def _print_believing(found: Laboratory) -> None:
     from hybrid.lab.risk import KNOWN
 
     for about in believing(found.league):
-        console.out.print("\nBelieve these, for these leaks, from this size on:")
+        console.show("\nBelieve these, for these leaks, from this size on:")
         for place, each in enumerate(about.believe, 1):
-            console.out.print(f" {place:>2}. {each.entry.contestant}: {'; '.join(one.words for one in each.noticed)}")
+            noticed = "; ".join(console.said(one.words) for one in each.noticed)
+            console.out.print(f" {place:>2}. {each.entry.contestant}: {noticed}")
         if about.doubt:
-            console.out.print("\nDo not believe these:")
+            console.show("\nDo not believe these:")
         for each in about.doubt:
-            console.out.print(f"     {each.entry.contestant}: {each.against}")
+            console.out.print(f"     {each.entry.contestant}: {console.said(each.against)}")
         if about.unseen:
             kinds = ", ".join(KNOWN[kind].title.lower() for kind in about.unseen)
-            console.out.print(f"\nNoticed by no metric, up to the largest that was planted: {kinds}")
+            console.show("\nNoticed by no metric, up to the largest that was planted: {kinds:items}", kinds=kinds)
 
 
 @contextmanager
@@ -218,7 +228,7 @@ def _plan(config: str, scale: str | None) -> Iterator[tuple[LabPlan, Path]]:
     """The plan and the folder that its paths start from."""
     from hybrid.base.scratch import scratch
     from hybrid.lab import demo_plan, load_plan
-    from hybrid.lab.demo import write_table
+    from hybrid.lab.plan import write_table
 
     if config != DEMO:
         yield load_plan(Path(config), scale), Path(config).parent

@@ -29,7 +29,7 @@ def explain(config: ConfigPath, set_: Settings = None) -> None:
     from hybrid.pipeline.config import load_config
     from hybrid.pipeline.pipeline import Pipeline
 
-    explanation = Pipeline(load_config(config, overrides(set_))).person.explanation
+    explanation = Pipeline(load_config(config, overrides(set_))).person.promises.explanation
     for condition in explanation.conditions:
         console.line("ok" if condition.met else "note", f"{'met' if condition.met else 'not met'}: {condition.text}")
     console.out.print(f"\n{explanation.text}")

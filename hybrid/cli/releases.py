@@ -248,21 +248,22 @@ def release(
     judged = read_run(candidate.folder)
     before = verdict_of(judged) if config.is_dir() else None
     console.print_verdict(candidate.verdict, candidate.draw.words, promise_of_run(judged), judged.language, before)
-    console.out.print(f"\nreport   {candidate.folder / 'report.html'}")
+    console.show("\nreport   {path}", path=candidate.folder / "report.html")
     published = candidate.publish(Acceptance(by, reason) if accept_review else None)
-    console.out.print(f"release  {published}")
+    console.show("release  {path}", path=published)
 
 
 def _say_whether_drawn(finished: Finished | None, found: Sequence[Finished]) -> None:
     if finished is not None:
-        said = f"{finished.words} is of this very configuration, and nothing was drawn again"
-        console.line("note", said, "--anew draws once more")
+        said = "{run} is of this very configuration, and nothing was drawn again"
+        console.line("note", said, "--anew draws once more", run=finished.words)
         return
     waiting = [each for each in found if not each.is_out]
     if waiting:
         last = waiting[-1]
-        said = f"{last.words} is another one's: its {' and '.join(last.other)} differs, so a new table was drawn"
-        console.line("note", said, f"to publish that run: hybrid release {last.run.folder}")
+        said = "{run} is another one's: its {what:items} differs, so a new table was drawn"
+        about = {"run": last.words, "what": " and ".join(last.other)}
+        console.line("note", said, f"to publish that run: hybrid release {last.run.folder}", **about)
 
 
 def approve(
@@ -289,14 +290,18 @@ def approve(
 
     if statement is not None:
         write_statement(statement, run, by, reason, datetime.now(UTC))
-        console.line("ok", f"{statement}: to be signed", "ssh-keygen -Y sign -n hybrid-approval -f KEY FILE")
+        how = "ssh-keygen -Y sign -n hybrid-approval -f KEY FILE"
+        console.line("ok", "{path}: to be signed", how, path=statement)
         return
     given = None if signed is None else read_signed(signed)
     for earlier in since_last_release(read_run(run).data_set, work):
         console.line("note", earlier.words)
     published = publish(run, releases, work, accept_review=True, by=by, reason=reason, signed=given)
-    console.line("ok", f"accepted by {by}" if given is None else f"accepted by the signer of {signed}")
-    console.out.print(f"release  {published}")
+    if given is None:
+        console.line("ok", "accepted by {name}", name=by)
+    else:
+        console.line("ok", "accepted by the signer of {path}", path=signed)
+    console.show("release  {path}", path=published)
 
 
 def status(

@@ -100,7 +100,7 @@ def sample(
     _show_verdict(pipeline)
     if chosen is not None and redrawn is not None:
         what = "condition        met by" if chosen.shares is None else "shares           kept are"
-        console.out.print(f"\n{what} {chosen.rate(redrawn)} of what the generator drew")
+        console.show(f"\n{what} {{share}} of what the generator drew", share=chosen.rate(redrawn))
     _show_results(pipeline, folder)
     if impute is not None:
         _show_completed(done, target, folder)
@@ -112,7 +112,7 @@ def _show_completed(done: Completed | None, target: Path, folder: Path) -> None:
     if done is None:
         console.line("error", "nothing was completed: the policy blocks the draw that the cells would come from")
         raise typer.Exit(3)
-    console.out.print(f"completed rows   {target}  ({done.words})", markup=False)
+    console.show("completed rows   {path}  ({words:text})", path=target, words=done.words)
     console.line("note", "they may leave once the draw is released", f"hybrid release {folder}")
     console.line("note", NOT_JUDGED)
 
@@ -150,8 +150,9 @@ def _show_verdict(run: Pipeline) -> None:
 
 def _show_results(run: Pipeline, folder: Path) -> None:
     for table in _tables(run, folder):
-        console.out.print(f"{table['kind']} table  {table['path']}  ({table['rows']:,} rows)")
-    console.out.print(f"report           {folder / REPORT}")
+        said = f"{table['kind']} table  {{path}}  ({{n:number}} rows)"
+        console.show(said, path=table["path"], n=f"{table['rows']:,}")
+    console.show("report           {path}", path=folder / REPORT)
 
 
 def _tables(run: Pipeline, folder: Path) -> list[dict[str, Any]]:
@@ -254,7 +255,7 @@ def audit(
     console.print_verdict(verdict, language=language_of(loaded.publish.language))
     if league is not None:
         console.line("note", f"the report has the verdicts of the laboratory {league.name} beside the numbers")
-    console.out.print(f"\nreport  {folder / REPORT}")
+    console.show("\nreport  {path}", path=folder / REPORT)
 
 
 def _print_notes(notes: Sequence[str]) -> None:

@@ -19,22 +19,15 @@ from hybrid.store import StorePlace
 
 @dataclass(frozen=True)
 class SpentTogether:
-    """Budget of all private tables of a plan.
-
-    Parameters
-    ----------
-    tables : int
-        Different private tables that the plan draws.
-    rho : float
-        Upper bound of what they spend, in zero-concentrated differential privacy.
-    epsilon, delta : float
-        What that is, for one person more or less in all of them.
-    """
+    """Budget of all private tables of a plan."""
 
     tables: int
+    """Different private tables that the plan draws."""
     rho: float
+    """Upper bound of what they spend, in zero-concentrated differential privacy."""
     epsilon: float
     delta: float
+    """What that is, for one person more or less in all of them."""
 
     @property
     def sentence(self) -> str:
@@ -77,10 +70,6 @@ def pay_draws(todo: Sequence[Planned], place: StorePlace, work: Path) -> dict[st
 
     Parameters
     ----------
-    todo : sequence of Planned
-        Trials that will run.
-    place : StorePlace
-        Store of stage results.
     work : Path
         The private zone with the ledger.
 

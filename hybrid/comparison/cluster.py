@@ -30,17 +30,8 @@ def run_on_cluster(place: Workplace, todo: Sequence[Planned], address: str) -> I
     ----------
     place : Workplace
         With paths as the workers see them. Configurations travel with the trials; data files must be reachable.
-    todo : sequence of Planned
-        What to run.
     address : str
         Of the scheduler, such as ``tcp://127.0.0.1:8786``.
-
-    Raises
-    ------
-    MissingExtraError
-        dask.distributed is not installed.
-    ConfigError
-        There is no scheduler at the address, or workers run another version of this package.
     """
     try:
         from distributed import Client, as_completed

@@ -25,34 +25,19 @@ REST_SECONDS = 0.4
 
 @dataclass(frozen=True)
 class TrialCost:
-    """Estimated cost of one trial on one core.
-
-    Parameters
-    ----------
-    seconds : mapping of str to float
-        By step, as in the keys of a run.
-    memory_bytes : int
-        Most memory of one training; 0 without a generator.
-    repeats : str
-        Step whose attacks train the generator again, so that its time is that of the generator; empty without such
-        attacks.
-    """
+    """Estimated cost of one trial on one core."""
 
     seconds: Mapping[str, float]
+    """By step, as in the keys of a run."""
     memory_bytes: int = 0
+    """Most memory of one training; 0 without a generator."""
     repeats: str = ""
+    """Step whose attacks train the generator again, so that its time is that of the generator; empty without such
+    attacks."""
 
 
 def trial_cost(run: Pipeline, steps: Iterable[str]) -> TrialCost:
-    """Estimate the cost of a run that is only compared.
-
-    Parameters
-    ----------
-    run : Pipeline
-        The run; its tables are read.
-    steps : iterable of str
-        What it computes, as in its keys.
-    """
+    """Estimate the cost of a run that is only compared."""
     config = run.config
     learns = not (config.synthesize.is_off or leak_of(config.risk) is not None)
     trainings = {name: estimate(table.train, config.synthesize)[0] for name, table in run.tables.items() if learns}
@@ -72,7 +57,6 @@ def trial_cost(run: Pipeline, steps: Iterable[str]) -> TrialCost:
 
 
 def _of_all(trainings: Mapping[str, Cost]) -> Cost:
-    """Cost of training on all tables, one after the other."""
     return Cost(sum(cost.seconds for cost in trainings.values()), max(cost.memory_bytes for cost in trainings.values()))
 
 
@@ -88,7 +72,7 @@ def _seconds(table: TableRun, stage: str, training: Cost | None) -> float:
 
 
 def _evaluation(table: TableRun, judged: Subject, folds: int) -> float:
-    options, train = table.measured_alone, table.train
+    options, train = table.assessment.measured_alone, table.train
     rows = len(train), len(table.control or ()), len(train)
     if folds:
         apart = len(train) // folds

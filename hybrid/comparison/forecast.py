@@ -103,11 +103,6 @@ def forecast(plan: ComparePlan, folder: Path, out: Path) -> Forecast:
     Seconds are those measured for the same stage (and generator) by finished rows of ``out``; of what was not measured
     yet, estimates (:mod:`hybrid.comparison.cost`).
 
-    Parameters
-    ----------
-    plan, folder, out
-        As for :func:`hybrid.comparison.compare`.
-
     Raises
     ------
     HybridError
@@ -124,14 +119,8 @@ def foreseen(
 
     Parameters
     ----------
-    planned : sequence of Planned
-        The trials.
-    out : Path
-        Where finished rows are.
     store_at : str or None
         The plan's store.
-    configurations, left_out
-        As in :class:`Forecast`.
     """
     rows = Rows(out / ROWS).read()
     open_ = [each for each in planned if each.key not in rows]
@@ -217,7 +206,6 @@ def _like(step: str, planned: Planned) -> tuple[str, str]:
 
 
 def _measured(planned: Sequence[Planned], rows: Mapping[str, Mapping[str, Any]]) -> dict[tuple[str, str], float]:
-    """Mean seconds of each stage, by generator where it matters."""
     found: defaultdict[tuple[str, str], list[float]] = defaultdict(list)
     for each in planned:
         for name, value in rows.get(each.key, {}).items():

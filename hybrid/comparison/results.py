@@ -226,19 +226,8 @@ def collect(
 
     Parameters
     ----------
-    planned : sequence of Planned
-        All trials.
-    place : Workplace
-        Store of stage results, and folder for runs.
     out : Path
         Holds ``rows.jsonl``, with every row as soon as it is there.
-    jobs, progress, scheduler, retry_failed, work
-        As for :func:`compare`.
-
-    Returns
-    -------
-    list of dict
-        In the order of ``planned``.
     """
     rows = Rows(out / ROWS)
     done = {key: row for key, row in rows.read().items() if row["status"] == "ok" or not retry_failed}

@@ -16,8 +16,7 @@ from hybrid.base.errors import ConfigError
 from hybrid.base.hashing import code_version, fingerprint
 from hybrid.base.yaml_document import flow
 from hybrid.comparison.cost import TrialCost, trial_cost
-from hybrid.comparison.names import named
-from hybrid.comparison.plan import ComparePlan, Constraint, Subset
+from hybrid.comparison.plan import ComparePlan, Constraint, Subset, named
 from hybrid.comparison.trial import Trial, research_problem, without_research_order
 from hybrid.pipeline.config import RunConfig, configured
 from hybrid.pipeline.inputs import Sources
@@ -33,27 +32,18 @@ COMPARISONS = {"at_least", "at_most", "not"}
 
 @dataclass(frozen=True)
 class Configuration:
-    """One combination.
-
-    Parameters
-    ----------
-    name : str
-        What differs from the others of the plan, such as "k 10, tree, cart, before"; no other has it.
-    factors : mapping
-        The varied keys, with the value or the level's name.
-    config : RunConfig, RunConfig or None
-        The outcome; None where the combination is no valid configuration.
-    problem : str
-        Then, why.
-    research_order : tuple of str
-        Order of stages that no release may have; empty: that of ``config``.
-    """
+    """One combination."""
 
     name: str
+    """What differs from the others of the plan, such as "k 10, tree, cart, before"; no other has it."""
     factors: Mapping[str, Any]
+    """The varied keys, with the value or the level's name."""
     config: RunConfig | None
+    """The outcome; None where the combination is no valid configuration."""
     problem: str = ""
+    """Then, why."""
     research_order: tuple[str, ...] = ()
+    """Order of stages that no release may have; empty: that of ``config``."""
     people: Sources | None = None
     """The table in the place of the configuration's own, already read; None: that is read."""
 
@@ -88,8 +78,6 @@ def expand(plan: ComparePlan, folder: Path) -> Expansion:
 
     Parameters
     ----------
-    plan : ComparePlan
-        What to combine.
     folder : Path
         Where ``plan.base`` is relative to.
 
@@ -205,7 +193,6 @@ def _configured(
 def _dropped(
     constraints: Sequence[Constraint], combination: Combination, config: RunConfig | None, content: Mapping[str, Any]
 ) -> str:
-    """The reason of the first constraint whose conditions all hold; empty if there is none."""
     resolved = content if config is None else config.model_dump(mode="json")
 
     def value(key: str) -> Any:
@@ -250,26 +237,17 @@ def _same(combination: Combination, earlier: Combination) -> str:
 
 @dataclass(frozen=True)
 class Planned:
-    """A trial before it runs.
-
-    Parameters
-    ----------
-    trial : Trial
-    key : str
-        Of its row: all that the row depends on.
-    stages : dict
-        The keys of its stages; equal keys are computed once.
-    generator : str
-        The generator that learns the table; empty where the configuration is not valid.
-    cost : TrialCost
-        An estimate of what it takes.
-    """
+    """A trial before it runs."""
 
     trial: Trial
     key: str
+    """Of its row: all that the row depends on."""
     stages: dict[str, str]
+    """The keys of its stages; equal keys are computed once."""
     generator: str
+    """The generator that learns the table; empty where the configuration is not valid."""
     cost: TrialCost = field(default_factory=lambda: TrialCost({}))
+    """An estimate of what it takes."""
 
 
 @dataclass(frozen=True)
@@ -297,13 +275,6 @@ def planned_trials(pairs: Iterable[tuple[Configuration, int]], *, write: bool) -
     """Trials of configurations and seeds, with the keys of all stages.
 
     Configurations with a table already read must share it.
-
-    Parameters
-    ----------
-    pairs : iterable of (Configuration, int)
-        What runs with which seed.
-    write : bool
-        Whether every trial leaves its folder.
 
     Raises
     ------

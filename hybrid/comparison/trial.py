@@ -14,8 +14,7 @@ from hybrid.anonymize.result import AnonymizationResult
 from hybrid.base import atomic
 from hybrid.base.errors import HybridError
 from hybrid.base.scratch import scratch
-from hybrid.comparison.names import folder_name
-from hybrid.comparison.plan import ComparePlan
+from hybrid.comparison.plan import ComparePlan, folder_name
 from hybrid.evaluation import REGISTRY
 from hybrid.evaluation.measure import Evaluation, Measure, MetricResult
 from hybrid.jobs.run import write_run
@@ -82,8 +81,6 @@ def evaluate_anonymized_last(config: RunConfig, seed: int, store: Store) -> Eval
     ----------
     config : RunConfig
         The same sections in the usual order, for which :func:`research_problem` finds nothing.
-    seed : int
-        The source of all randomness.
     store : Store
         Keeps the results of the generator alone, which the usual order shares; nothing else.
 
@@ -98,7 +95,7 @@ def evaluate_anonymized_last(config: RunConfig, seed: int, store: Store) -> Eval
     assert invented is not None, "research_problem asks for it"
     alone = config.model_copy(update={"synthesize": SynthesizeOptions(generator="none"), STAGES_KEY: None})
     later = TableRun(alone, seed=seed, inputs=pipeline.inputs, judge_power=False)
-    return pipeline.evaluate_beside(later.with_training(invented, seed).generated.table)
+    return pipeline.assessment.evaluate_beside(later.with_training(invented, seed).generated.table)
 
 
 @dataclass(frozen=True)
@@ -188,7 +185,6 @@ def run_trial(place: Workplace, trial: Trial) -> EndedTrial:
 
 
 def _research_trial(trial: Trial, config: RunConfig, store: Store) -> EndedTrial:
-    """Row of a trial in a research order: numbers, no folder."""
     try:
         metrics = metric_columns(evaluate_anonymized_last(config, trial.seed, store))
     except HybridError as error:

@@ -18,15 +18,8 @@ def refuse_misfits(constraints: Sequence[Constraint], schema: Schema) -> None:
 
     Parameters
     ----------
-    constraints : sequence of Constraint
-        Those of a configuration.
     schema : Schema
         All columns of the table, undecided ones included where they are known.
-
-    Raises
-    ------
-    ConfigError
-        Unknown or undecided columns, identifiers, or kinds that do not fit; all problems at once.
     """
     problems = [
         Problem(f"constraints.{at}.{one.key}: {problem.message}", problem.hint)
@@ -90,7 +83,6 @@ def _leads(pairs: dict[tuple[str, str], None], start: str, end: str) -> bool:
 
 
 def _ranges(ranges: Sequence[Range], pairs: Sequence[tuple[str, str]]) -> Iterator[Problem]:
-    """Ranges without a common value, of one column, or of two columns whose order they rule out."""
     limits = [(name, low, high) for one in ranges for name, (low, high) in one.range.items()]
     both = [(first, second) for first in limits for second in limits if first is not second]
     for (first, low, _), (second, _, high) in both:

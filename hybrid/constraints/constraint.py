@@ -144,14 +144,10 @@ class Rule:
 
     A rule is held by drawing again unless a kind overrides :meth:`encode` and :meth:`decode` (held by what the
     generator learns) or :meth:`settle` (held by computing a column from others).
-
-    Parameters
-    ----------
-    constraint : Constraint
-        What was declared.
     """
 
     constraint: Constraint
+    """What was declared."""
 
     @property
     def columns(self) -> tuple[str, ...]:

@@ -71,14 +71,11 @@ def derivations(table: Table) -> Iterator[Derived]:
 
 
 def _leads_back(made: Mapping[str, Sequence[str]], name: str, sources: Collection[str]) -> bool:
-    """True if a column is computed, over others, from the named one."""
     return name in sources or any(_leads_back(made, name, made.get(source, ())) for source in sources)
 
 
 @dataclass(frozen=True, eq=False)
 class _Search:
-    """Search for formulas in the rows of a table."""
-
     table: Table
 
     @cached_property
@@ -131,7 +128,6 @@ class _Search:
         return np.unique(np.linspace(0, len(self.table) - 1, _PROBED).astype(np.int64))
 
     def found(self) -> Iterator[Found]:
-        """Formulas that some rows suggest, the most telling first."""
         yield from self._days_of_times()
         if self.varied:
             yield from self._parts_of_dates()
@@ -252,7 +248,6 @@ class _Search:
                 return
 
     def _of_parts(self) -> Iterator[Found]:
-        """Sums and products of other columns, with their differences, quotients and squares."""
         parts = [at for at in self.varied if (np.nan_to_num(self.values[:, at]) != 0).sum() >= LEAST_PEOPLE]
         pairs = np.array(list(combinations(range(len(parts)), 2)), dtype=np.int64).reshape(-1, 2)
         factors = np.concatenate([pairs, np.repeat(np.arange(len(parts)), 2).reshape(-1, 2)])
@@ -288,7 +283,6 @@ class _Search:
         return rows[order][:_SCREENED]
 
     def _screen(self, sums: Numbers, wanted: Numbers, total: int) -> Mask:
-        """Formulas that all screened rows but one agree with, shape (n_formulas,)."""
         gap = np.abs(sums - wanted[:, None])
         near = gap <= self._allowed(wanted, total, of_sum=True)[:, None]
         return np.asarray(near.sum(axis=0) >= _SCREENED - 1)
@@ -312,7 +306,6 @@ class _Search:
         return (float((gap[~agree] > 0).sum()) if (used >= LEAST_PEOPLE).all() else np.inf), found
 
     def _runs(self, total: int, parts: Sequence[int]) -> list[tuple[float, Found]]:
-        """Sums of four neighbouring columns or more."""
         rows, n = self._telling_rows(total), len(parts)
         sums = np.cumsum(np.nan_to_num(self.values[np.ix_(rows, np.array(parts))]), axis=1)
         sums = np.column_stack([np.zeros(len(rows)), sums])
@@ -363,21 +356,14 @@ MOST_COLUMNS = 200
 
 @dataclass(frozen=True)
 class Suggestion:
-    """A constraint that a person may declare.
-
-    Parameters
-    ----------
-    constraint : Constraint
-        Names columns, and holds no value but the constants of a formula.
-    broken : int
-        Rows of the table that break it.
-    sure : bool
-        Whether names and values leave no doubt, so that it is declared until a person removes it.
-    """
+    """A constraint that a person may declare."""
 
     constraint: Constraint
+    """Names columns, and holds no value but the constants of a formula."""
     broken: int
+    """Rows of the table that break it."""
     sure: bool = False
+    """Whether names and values leave no doubt, so that it is declared until a person removes it."""
 
 
 def discover(table: Table) -> list[Suggestion]:

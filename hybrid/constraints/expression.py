@@ -78,21 +78,14 @@ class NotAnExpression(ValueError):
 
 @dataclass(frozen=True)
 class Expression:
-    """A parsed expression.
-
-    Parameters
-    ----------
-    text : str
-        As it was written.
-    tree : ast.expr
-        Its tree; names are placeholders of :attr:`names`.
-    names : mapping of str to str
-        Column name of each placeholder.
-    """
+    """A parsed expression."""
 
     text: str
+    """As it was written."""
     tree: ast.expr
+    """Its tree; names are placeholders of :attr:`names`."""
     names: Mapping[str, str]
+    """Column name of each placeholder."""
 
     @property
     def columns(self) -> tuple[str, ...]:
@@ -117,10 +110,6 @@ class Expression:
 
         Parameters
         ----------
-        schema : Schema
-            With all columns.
-        wanted : collection of str
-            Sorts.
         instead, hint : str
             End of the message about another sort, and what to do.
         """
@@ -147,13 +136,7 @@ class Expression:
 
 
 def parse(text: str) -> Expression:
-    """Parse an expression.
-
-    Raises
-    ------
-    NotAnExpression
-        It is no expression of the grammar; the message names what is not allowed.
-    """
+    """Parse an expression."""
     if len(text) > LONGEST:
         raise NotAnExpression(f"an expression has at most {LONGEST} characters")
     names: dict[str, str] = {}
@@ -271,8 +254,6 @@ Value = tuple[Sort, Any]
 
 @dataclass(frozen=True)
 class _Evaluation:
-    """Evaluation of one expression on the columns of a table."""
-
     expression: Expression
     schema: Schema
     frame: pd.DataFrame
@@ -308,7 +289,6 @@ class _Evaluation:
         return sort, self.column(sort, value if sort == "truth" else float(value))
 
     def column(self, sort: Sort, value: Any) -> pd.Series:
-        """A constant in every row; a column as it is."""
         return value if isinstance(value, pd.Series) else pd.Series(value, index=self.frame.index, dtype=_DTYPES[sort])
 
     def _logic(self, node: ast.BoolOp) -> Any:
@@ -419,7 +399,6 @@ def _digits(arguments: list[ast.expr]) -> int:
 
 
 def _moved(dates: pd.Series, days: pd.Series) -> pd.Series:
-    """Dates some days later, missing beyond the dates that there are."""
     seconds = np.rint(days.to_numpy(dtype=np.float64, na_value=np.nan) * _SECONDS_OF_DAY)
     micros = dates.to_numpy(dtype="datetime64[us]").astype(np.int64).astype(np.float64) + 1e6 * seconds
     known = dates.notna().to_numpy() & (micros >= _FIRST) & (micros < _LAST)
@@ -428,7 +407,6 @@ def _moved(dates: pd.Series, days: pd.Series) -> pd.Series:
 
 
 def _as_time(value: Value, beside: Value) -> Value:
-    """A text beside a date or a time of day as one."""
     if value[0] != "text" or beside[0] not in ("time", "clock") or not isinstance(value[1], str):
         return value
     if beside[0] == "clock":

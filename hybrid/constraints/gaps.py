@@ -28,17 +28,12 @@ _MIDDLE = (0.1, 0.9)
 
 @dataclass(frozen=True, eq=False)
 class Gap(Rule):
-    """Gap that is protected and learned in place of the second column.
-
-    Parameters
-    ----------
-    low, high : float
-        Bounds of the gaps; those that few training persons lie beyond are coded to them. In days for a date, in
-        microseconds for a time, else in the column's own numbers.
-    """
+    """Gap that is protected and learned in place of the second column."""
 
     low: float
     high: float
+    """Bounds of the gaps; those that few training persons lie beyond are coded to them. In days for a date, in
+    microseconds for a time, else in the column's own numbers."""
 
     @property
     def anchor(self) -> str:
@@ -103,8 +98,6 @@ def fitted_gap(constraint: Constraint, table: Table, least: int, lowest: float =
     ----------
     constraint : Constraint
         Its columns are the first and the second.
-    table : Table
-        Training records.
     least : int
         Persons at and beyond each bound.
     lowest : float

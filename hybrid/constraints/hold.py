@@ -33,15 +33,10 @@ FORBIDDEN = {
 
 @dataclass(frozen=True)
 class DrawCondition:
-    """Condition on the values of a row, such as ``ward = 'ICU'``.
-
-    Parameters
-    ----------
-    text : str
-        An expression of :mod:`hybrid.constraints.expression`. Unknown, for want of a value, is not met.
-    """
+    """Condition on the values of a row, such as ``ward = 'ICU'``."""
 
     text: str
+    """An expression of :mod:`hybrid.constraints.expression`. Unknown, for want of a value, is not met."""
 
     @cached_property
     def formula(self) -> Formula:
@@ -101,18 +96,12 @@ MOST_COPIED = 100_000
 
 @dataclass(frozen=True)
 class Effort:
-    """Limits of drawing again, in rows or persons.
-
-    Parameters
-    ----------
-    for_each : int
-        Drawn again at most, for each that is wanted.
-    at_once : int
-        Drawn in one round at most where fewer are wanted, and drawn in all whatever is wanted.
-    """
+    """Limits of drawing again, in rows or persons."""
 
     for_each: int
+    """Drawn again at most, for each that is wanted."""
     at_once: int
+    """Drawn in one round at most where fewer are wanted, and drawn in all whatever is wanted."""
 
 
 FOR_RULES = Effort(for_each=100, at_once=LEAST_DRAWN)
@@ -122,46 +111,32 @@ FOR_A_CONDITION = Effort(for_each=1_000, at_once=20_000)
 
 @dataclass(frozen=True)
 class Redrawn:
-    """Counts of rows drawn again to keep the rules.
-
-    Parameters
-    ----------
-    rows : int
-        Rows of the first draw.
-    broken : int
-        Rows of the first draw that broke a rule.
-    by_rule : mapping of str to int
-        The same for each rule, by its sentence.
-    left : int
-        Rows that still break a rule after the last round.
-    repaired : int
-        Rows of the first draw that keep all rules once some of their columns are drawn again.
-    thrown : int
-        Rows, or persons, of ``drawn`` that were thrown out, since no values repair them.
-    left_out : int
-        Records that a generator did not learn from, or that were left out of a table without a generator, since they
-        broke a rule.
-    records : int
-        Records that it was to learn from.
-    dropped : int
-        Drawn rows of linked tables that were left out, since no draw for their parent keeps the rules.
-    drawn : int
-        Rows, or persons, of all rounds; of linked tables the rows of the first; 0 where rows were restored, not drawn.
-    accepted : int
-        Those of them that keep the rules and meet the condition.
-    """
+    """Counts of rows drawn again to keep the rules."""
 
     rows: int
+    """Rows of the first draw."""
     broken: int
+    """Rows of the first draw that broke a rule."""
     by_rule: Mapping[str, int] = field(default_factory=dict)
+    """The same for each rule, by its sentence."""
     left: int = 0
+    """Rows that still break a rule after the last round."""
     repaired: int = 0
+    """Rows of the first draw that keep all rules once some of their columns are drawn again."""
     thrown: int = 0
+    """Rows, or persons, of ``drawn`` that were thrown out, since no values repair them."""
     left_out: int = 0
+    """Records that a generator did not learn from, or that were left out of a table without a generator, since they
+    broke a rule."""
     records: int = 0
+    """Records that it was to learn from."""
     dropped: int = 0
+    """Drawn rows of linked tables that were left out, since no draw for their parent keeps the rules."""
     drawn: int = 0
+    """Rows, or persons, of all rounds; of linked tables the rows of the first; 0 where rows were restored, not
+    drawn."""
     accepted: int = 0
+    """Those of them that keep the rules and meet the condition."""
 
     def with_other(self, other: Redrawn) -> Redrawn:
         """Counts of two draws together."""
@@ -217,8 +192,6 @@ def draw_held(
         What each must meet.
     fixed : collection of str
         Columns that are not repaired, such as those with one value per person.
-    seed : int
-        Decides the values that repair.
 
     Raises
     ------
@@ -315,8 +288,6 @@ def restore_held(
         Where rows have persons, each copy has persons of its own.
     rules : Rules
         What must hold.
-    n_rows : int
-        Number of rows.
     restored : collection of str
         Columns that have labels: rules about none of them do not change by drawing again.
     follows : mapping of str to str

@@ -38,21 +38,14 @@ MOST_COMPARED = 5_000
 
 @dataclass(frozen=True)
 class HotDeck:
-    """Repair of rows that break a rule, by values of rows that do not.
-
-    Parameters
-    ----------
-    rules : Rules
-        What must hold.
-    donors : Table
-        Rows that keep all rules.
-    fixed : collection of str
-        Columns that stay as they are, such as those with one value per person.
-    """
+    """Repair of rows that break a rule, by values of rows that do not."""
 
     rules: Rules
+    """What must hold."""
     donors: Table
+    """Rows that keep all rules."""
     fixed: Collection[str] = ()
+    """Columns that stay as they are, such as those with one value per person."""
 
     @classmethod
     def by(cls, rules: Rules, table: Table, fixed: Collection[str] = ()) -> HotDeck:
@@ -143,7 +136,6 @@ class _Cells:
         self._coded: dict[str, tuple[Codes, int]] = {}
 
     def draw(self, keys: Sequence[str], rows: Rows, rng: np.random.Generator) -> tuple[Rows, Rows]:
-        """Those of some rows that are alike with any donor, and a donor for each."""
         n = len(self.donors)
         cell, bound = pack_small((self._codes(name) for name in keys), n + len(self.rows))
         ends = np.cumsum(np.bincount(cell[:n], minlength=bound))
@@ -181,7 +173,6 @@ class _Cells:
         return np.where(np.isnan(values), 0, np.searchsorted(cuts, values, side="right") + 1), len(cuts) + 2
 
     def _frequent(self, name: str) -> Codes:
-        """Number of each donor's value among the most frequent ones, 0 for all others."""
         codes, size = self._codes(name)
         counts = np.bincount(codes[: len(self.donors)], minlength=size)
         number = np.zeros(size, dtype=np.int64)
@@ -215,18 +206,12 @@ def with_rows(table: Table, rows: Rows, other: Table) -> Table:
 
 @dataclass(frozen=True)
 class Form:
-    """Form in which a generator learns records that keep rules.
-
-    Parameters
-    ----------
-    learned : Table
-        The records that keep all rules, as they are.
-    steps : tuple of Rule
-        Rules held by the form, in the order in which drawn records are decoded.
-    """
+    """Form in which a generator learns records that keep rules."""
 
     learned: Table
+    """The records that keep all rules, as they are."""
     steps: tuple[Rule, ...]
+    """Rules held by the form, in the order in which drawn records are decoded."""
 
     @classmethod
     def of(
@@ -242,18 +227,11 @@ class Form:
         ----------
         rules : Rules
             What must hold.
-        records : Table
-            Records, some of which may break rules.
         static : collection of str or None
             Columns with one value per person, where persons are learned: those and the column that orders a person's
             rows stay what they are.
         rng : numpy.random.Generator or None
             Draws the values that repair; None: no record is repaired.
-
-        Raises
-        ------
-        DataError
-            No record keeps all rules.
         """
         if not rules:
             return cls(records, ())

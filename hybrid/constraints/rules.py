@@ -22,18 +22,12 @@ OneRule = TypeVar("OneRule", bound=Rule)
 
 @dataclass(frozen=True)
 class Rules:
-    """Rules between columns that the synthetic table must keep.
-
-    Parameters
-    ----------
-    rules : tuple of Rule
-        In the order of the configuration; none where it declares no constraints.
-    merged : tuple of Rule
-        Forms that hold several rules that share columns (:meth:`Constraint.together`).
-    """
+    """Rules between columns that the synthetic table must keep."""
 
     rules: tuple[Rule, ...] = ()
+    """In the order of the configuration; none where it declares no constraints."""
     merged: tuple[Rule, ...] = ()
+    """Forms that hold several rules that share columns (:meth:`Constraint.together`)."""
 
     def __bool__(self) -> bool:
         return bool(self.rules)
@@ -50,8 +44,6 @@ class Rules:
 
         Parameters
         ----------
-        constraints : sequence of Constraint
-            Those of a configuration.
         table : Table
             The original training records, without identifiers.
         least : int
@@ -123,15 +115,7 @@ class Rules:
         return tuple(_in_order(chosen))
 
     def tied(self, records: Table, static: Collection[str] | None = None) -> tuple[Gap, ...]:
-        """Rules of dates that lie close to another one of their row, in the order in which they are decoded.
-
-        Parameters
-        ----------
-        records : Table
-            Training records.
-        static : collection of str or None
-            As for :meth:`Form.of`.
-        """
+        """Rules of dates that lie close to another one of their row, in the order in which they are decoded."""
         schema = records.schema
         return tuple(
             rule

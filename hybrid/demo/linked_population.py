@@ -93,8 +93,6 @@ class LinkedPopulation:
         ----------
         n : int
             Number of admissions, 1 or more. About n/1.6 patients come with them; as many are drawn.
-        rng : numpy.random.Generator
-            Draws.
         """
         people = self._population.draw_people(n + 100, rng)
         patient = np.repeat(np.arange(n + 100), _counts(people, rng))
@@ -128,7 +126,6 @@ class LinkedPopulation:
 
 
 def _counts(people: People, rng: np.random.Generator) -> Array:
-    """Number of admissions of each person; more with age, and of smokers."""
     mean = 0.9 + 1.1 * people.age / 80 + 0.6 * people.smoker
     counts: Array = rng.negative_binomial(_DISPERSION, _DISPERSION / (_DISPERSION + mean))
     return counts
@@ -164,7 +161,6 @@ def _first(drawn: Admissions, n: int) -> Admissions:
 
 
 def _places(patient: Array) -> Array:
-    """Place of each row among those of its patient, from 0."""
     starts = np.flatnonzero(np.append(True, patient[1:] != patient[:-1]))
     places: Array = np.arange(len(patient)) - np.repeat(starts, np.diff(np.append(starts, len(patient))))
     return places
@@ -211,11 +207,6 @@ def write_linked_demo(
         The same seed and number give the same bytes (with the same versions of NumPy and PyArrow).
     format : "csv" or "parquet"
         How the tables are written.
-
-    Returns
-    -------
-    dict of str to int
-        Rows of each table.
 
     Raises
     ------

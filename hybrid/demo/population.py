@@ -166,10 +166,6 @@ class Population:
 
         Parameters
         ----------
-        n : int
-            Number of admissions.
-        rng : numpy.random.Generator
-            Draws.
         several : bool
             Whether a patient may have several admissions: 1 plus a negative binomial number with mean 0.9, in random
             order. All of a patient have the same age, sex, residence, nationality, occupation, smoking and BMI, and the
@@ -201,10 +197,6 @@ class Population:
             A person with several admissions is there as often.
         patient : numpy.ndarray, shape (n,), int64
             Number of the person in each row.
-        rng : numpy.random.Generator
-            Draws.
-        several : bool
-            As for :meth:`draw`.
         in_order : bool
             Whether the last row of a person is the last admission; else it is the one that ends last.
         """
@@ -308,7 +300,6 @@ def _is_last(patient: Array, ends: Array) -> Array:
 
 
 def _alive(discharge: Array) -> Array:
-    """Discharges, home instead of death."""
     return np.where(discharge == DISCHARGES.index("died"), DISCHARGES.index("home"), discharge)
 
 

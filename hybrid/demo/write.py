@@ -150,11 +150,6 @@ def write_demo(
         Whether patients have several admissions, as ``hybrid demo`` writes them (then the config names the person), or
         one each.
 
-    Returns
-    -------
-    Path
-        The config.
-
     Raises
     ------
     ConfigError

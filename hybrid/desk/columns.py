@@ -201,13 +201,7 @@ def _said(column: DraftColumn, role: str, target: bool) -> Iterator[str]:
 
 
 def _sign(editor: Editor, name: str) -> list[str]:
-    """Sign the roles as they are saved.
-
-    Raises
-    ------
-    ConfigError
-        A column is not decided, or it is open whose a row is; what was saved before stays.
-    """
+    """Sign the roles as they are saved."""
     draft = editor.read()
     if draft.undecided:
         said = f"the roles are saved, and not signed; still to decide: {', '.join(draft.undecided)}"

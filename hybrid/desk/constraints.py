@@ -21,19 +21,13 @@ HERE = "/columns/constraints"
 
 @dataclass(frozen=True)
 class TableConstraints:
-    """Constraints of one table.
-
-    Parameters
-    ----------
-    table : str
-        Its name; empty for the only table.
-    kept, found : list of Constraint
-        Declared ones, and those that hold in all rows and are not declared.
-    """
+    """Constraints of one table."""
 
     table: str
+    """Its name; empty for the only table."""
     kept: Sequence[Constraint]
     found: Sequence[Constraint]
+    """Declared ones, and those that hold in all rows and are not declared."""
 
     @property
     def path(self) -> tuple[str, ...]:

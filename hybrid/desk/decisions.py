@@ -178,13 +178,7 @@ def _actions(desk: Desk, run: FinishedRun, verdict: Verdict) -> tuple[dict[str, 
 
 
 def _reasons(request: Request, verdict: Verdict) -> str:
-    """Reason of an approval: each unmet check with its own, where there are some.
-
-    Raises
-    ------
-    ConfigError
-        Checks that are not ticked, or that lack a reason, all at once.
-    """
+    """Reason of an approval: each unmet check with its own, where there are some."""
     form: dict[str, str] = request.state.form
     if verdict.status != "review" or not verdict.open_checks:
         return form_fields(request, "reason")[0]

@@ -186,6 +186,7 @@ class Desk:
         content = self.templates.get_template(template).render(
             t=translated,
             say=lambda words: said(words, language),
+            own=spoken.own,
             figure=lambda value: figure(value, language),
             language=language,
             spoken=spoken,

@@ -35,8 +35,6 @@ class KeptTables:
 
         Parameters
         ----------
-        draft : Draft
-            Says how it is read.
         name : str or None
             Of a linked table; None: the only table.
 
@@ -126,8 +124,6 @@ class Editor:
 
         Parameters
         ----------
-        state : str
-            Of the texts that the person saw (:func:`state_of`).
         action : callable
             Changes a draft of them, and returns the hierarchies that are to be written.
 

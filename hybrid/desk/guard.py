@@ -101,10 +101,6 @@ class ActionLog:
         ----------
         method, path : str
             Of the request, without its query.
-        command : str
-            Command line with the same effect.
-        refused : str
-            Reason why nothing was done.
         """
         line = {
             "at": datetime.now(UTC).isoformat(timespec="seconds"),

@@ -38,19 +38,13 @@ _KEPT = (8, 3)
 
 @dataclass(frozen=True)
 class HierarchyText:
-    """Text of a form, and the command with the same effect.
-
-    Parameters
-    ----------
-    text, suffix : str
-        Of the hierarchy file.
-    options : tuple of str
-        ``KEY=VALUE`` for ``hybrid hierarchy set``. Empty where the text lists values, which no command may hold.
-    """
+    """Text of a form, and the command with the same effect."""
 
     text: str
     suffix: str
+    """Of the hierarchy file."""
     options: tuple[str, ...] = ()
+    """``KEY=VALUE`` for ``hybrid hierarchy set``. Empty where the text lists values, which no command may hold."""
 
 
 def rule_written(form: Mapping[str, str], sort: str) -> HierarchyText:
@@ -69,13 +63,7 @@ def rule_written(form: Mapping[str, str], sort: str) -> HierarchyText:
 
 
 def restarted(sort: str, column: Column, values: pd.Series) -> HierarchyText:
-    """Hierarchy of another sort to start from.
-
-    Raises
-    ------
-    ConfigError
-        The sort does not suit the column's kind.
-    """
+    """Hierarchy of another sort to start from."""
     suited = column.kind.type.hierarchies
     if sort not in suited:
         raise ConfigError(f"{sort!r} does not suit {column.kind} columns", hint=f"one of: {', '.join(suited)}")

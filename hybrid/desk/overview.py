@@ -28,30 +28,21 @@ _FREQUENT, _LONGEST = 3, 24
 
 @dataclass(frozen=True)
 class ColumnOverview:
-    """One column of the page of the roles.
-
-    Parameters
-    ----------
-    kind : Kind
-        Of its values.
-    distinct, missing : int
-        Different values, and rows without one.
-    name : str
-        Of the column.
-    shares : tuple of (str, float)
-        Values or intervals that enough people share, with their shares of the known values, 0..1.
-    known, unknown : float or None
-        Share of rows, 0..1, of people who are alone on the quasi-identifiers, if others know this column, too, and if
-        they do not. None where that is not measured.
-    """
+    """One column of the page of the roles."""
 
     kind: Kind
+    """Of its values."""
     distinct: int
     missing: int
+    """Different values, and rows without one."""
     name: str
+    """Of the column."""
     shares: tuple[tuple[str, float], ...]
+    """Values or intervals that enough people share, with their shares of the known values, 0..1."""
     known: float | None = None
     unknown: float | None = None
+    """Share of rows, 0..1, of people who are alone on the quasi-identifiers, if others know this column, too, and if
+    they do not. None where that is not measured."""
 
     def frequent(self, language: Language = ENGLISH) -> list[tuple[str, float]]:
         """The most frequent of the values or intervals."""

@@ -70,15 +70,7 @@ _WORDS: tuple[tuple[str, str, Callable[[RunConfig], Value | None]], ...] = (
 
 
 def remedies_of(check: Check, config: RunConfig) -> Iterator[Remedy]:
-    """Changes that the hint of a check asks for, without those that are made already.
-
-    Parameters
-    ----------
-    check : Check
-        Its hint is what the policy says.
-    config : RunConfig
-        As it is now.
-    """
+    """Changes that the hint of a check asks for, without those that are made already."""
     for said, key, value_for in _WORDS:
         value = value_for(config) if said in check.hint else None
         if value is not None:

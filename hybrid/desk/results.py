@@ -33,13 +33,6 @@ _MOST = 20
 def comparison_view(folder: Path, found: Mapping[str, Any], language: Language) -> dict[str, Any]:
     """Recommendation, ranking, chart and effects, by the concerns in their order.
 
-    Parameters
-    ----------
-    folder : Path
-        Of the comparison; has the runs in ``comparison.csv``.
-    found : mapping
-        Content of ``comparison.json``.
-
     Raises
     ------
     LookupError, TypeError, ValueError
@@ -196,31 +189,21 @@ def _metric(one: Mapping[str, Any]) -> dict[str, Any]:
 
 @dataclass(frozen=True)
 class Screen:
-    """Results of one sort.
-
-    Parameters
-    ----------
-    path : str
-        Of the screen, and key of its title.
-    kind : str
-        As the manifests of such folders say.
-    file, report : str
-        Names of the result as JSON, and of its page.
-    others : tuple of str
-        Further files that ``view`` reads.
-    verb : str
-        Command that makes such folders.
-    view : callable
-        From the folder and its result to the content of the page.
-    """
+    """Results of one sort."""
 
     path: str
+    """Of the screen, and key of its title."""
     kind: str
+    """As the manifests of such folders say."""
     file: str
     report: str
+    """Names of the result as JSON, and of its page."""
     others: tuple[str, ...]
+    """Further files that ``view`` reads."""
     verb: str
+    """Command that makes such folders."""
     view: Callable[[Path, Any, Language], dict[str, Any]]
+    """From the folder and its result to the content of the page."""
 
     def names(self, runs: Path) -> list[str]:
         """Folders with such a result, the newest first."""
@@ -230,13 +213,7 @@ class Screen:
         return [one.name for one in sorted(found, key=lambda one: (-(one / self.file).stat().st_mtime, one.name))]
 
     def read(self, folder: Path, language: Language = ENGLISH) -> dict[str, Any]:
-        """Content of a page, from files that are as they were written.
-
-        Raises
-        ------
-        ConfigError
-            They are not, or hold something else.
-        """
+        """Content of a page, from files that are as they were written."""
         hint = f"hybrid {self.verb} writes such folders; run it again"
         try:
             manifest = read_json(folder / MANIFEST)

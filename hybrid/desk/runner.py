@@ -47,52 +47,34 @@ _KEPT = 10
 
 @dataclass(frozen=True)
 class Plan:
-    """Stages that a process goes through, in their order, and what is known of them before.
-
-    Parameters
-    ----------
-    steps : sequence of str
-        Names of the stages, as progress names them.
-    seconds : mapping of str to float
-        Expected seconds of some stages.
-    levels : mapping of str to int
-        Level of each quasi-identifier that the desk showed when the run was started.
-    """
+    """Stages that a process goes through, in their order, and what is known of them before."""
 
     steps: Sequence[str] = ()
+    """Names of the stages, as progress names them."""
     seconds: Mapping[str, float] = field(default_factory=dict)
+    """Expected seconds of some stages."""
     levels: Mapping[str, int] = field(default_factory=dict)
+    """Level of each quasi-identifier that the desk showed when the run was started."""
 
 
 @dataclass(frozen=True)
 class Started:
-    """One process that a desk started, as its files and the kernel know it.
-
-    Parameters
-    ----------
-    folder : Path
-        Of its two files.
-    command : sequence of str
-        Arguments of ``hybrid``.
-    pid : int
-        Of the process.
-    created : float
-        When the kernel started it; another process with its number has another time.
-    began : float
-        Seconds since 1970.
-    plan : Plan
-        What it will do.
-    place : str
-        Folder in which its relative paths start.
-    """
+    """One process that a desk started, as its files and the kernel know it."""
 
     folder: Path
+    """Of its two files."""
     command: Sequence[str]
+    """Arguments of ``hybrid``."""
     pid: int
+    """Of the process."""
     created: float
+    """When the kernel started it; another process with its number has another time."""
     began: float
+    """Seconds since 1970."""
     plan: Plan
+    """What it will do."""
     place: str
+    """Folder in which its relative paths start."""
 
     @classmethod
     def read(cls, folder: Path) -> Started | None:
@@ -224,17 +206,8 @@ class Runner:
 
         Parameters
         ----------
-        config : Path
-            The configuration.
         name : str
             Of the run; stages that an earlier one kept are taken from the store of the private zone.
-        plan : Plan
-            What it will do.
-
-        Returns
-        -------
-        list of str
-            Arguments of the ``hybrid`` command.
 
         Raises
         ------
@@ -255,13 +228,7 @@ class Runner:
         return new_folder(name, self.places.runs).name
 
     def begin(self, name: str, command: Sequence[str], plan: Plan | None = None, place: str | None = None) -> None:
-        """Start a process under a name, in the place of an ended one.
-
-        Raises
-        ------
-        ConfigError
-            Another one is under way.
-        """
+        """Start a process under a name, in the place of an ended one."""
         make_private(self.folder)
         with locked(self.folder / "lock"):
             known = self.started

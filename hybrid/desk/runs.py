@@ -81,7 +81,7 @@ def routes(desk: Desk) -> list[Route]:
 
     def report(request: Request) -> Response:
         run, page = read_whole_run(run_folder(desk, request)), request.path_params.get("page")
-        name = REPORT if page is None else known_name(list(run.payload), f"report-{page}.html", "page")
+        name = REPORT if page is None else known_name(run.pages, f"report{page}.html", "page")
         name = run.page(name, desk.language(request).code)
         return FileResponse(
             run.folder / name, media_type="text/html", headers={"Content-Security-Policy": REPORT_POLICY}
@@ -95,6 +95,6 @@ def routes(desk: Desk) -> list[Route]:
         Route("/runs/{name}/cancel", cancel, methods=["POST"]),
         Route("/runs/{name}/report", report),
         Route("/runs/{name}/report.html", report),
-        Route("/runs/{name}/report-{page}.html", report),
+        Route("/runs/{name}/report{page}.html", report),
         Route("/runs/{name}", shown),
     ]

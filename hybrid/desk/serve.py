@@ -28,8 +28,6 @@ def desk_app(desk: Desk, port: int) -> ASGIApp:
 
     Parameters
     ----------
-    desk : Desk
-        What it shows.
     port : int
         Where it listens; requests for another host or port are refused.
 
@@ -106,8 +104,6 @@ def serve(desk: Desk, port: int, ready: Callable[[str], None]) -> None:
 
     Parameters
     ----------
-    desk : Desk
-        What it shows.
     port : int
         Of 127.0.0.1; 0: a free one.
     ready : callable
@@ -161,13 +157,7 @@ def read_ahead(desk: Desk) -> None:
 
 
 def listening(desk: Desk, port: int) -> tuple[socket.socket, str]:
-    """Socket of this machine, and the address for one entry.
-
-    Raises
-    ------
-    ConfigError
-        The port is taken.
-    """
+    """Socket of this machine, and the address for one entry."""
     listener = socket.socket(socket.AF_INET, socket.SOCK_STREAM)
     try:
         listener.bind((ADDRESS, port))

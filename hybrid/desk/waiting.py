@@ -16,25 +16,17 @@ _SOME = 0.05
 
 @dataclass(frozen=True)
 class Waiting:
-    """Stage of a process, and seconds.
-
-    Parameters
-    ----------
-    number, of : int
-        The stage among all, from 1; 0 of 0 where they are not known.
-    stage : str
-        Its name; empty before the first.
-    seconds : float
-        So far.
-    left : float or None
-        Expected; None where nothing tells.
-    """
+    """Stage of a process, and seconds."""
 
     number: int
     of: int
+    """The stage among all, from 1; 0 of 0 where they are not known."""
     stage: str
+    """Its name; empty before the first."""
     seconds: float
+    """So far."""
     left: float | None
+    """Expected; None where nothing tells."""
 
     @property
     def share(self) -> float:
@@ -53,10 +45,6 @@ def waiting_of(told: Told, steps: Sequence[str], expected: Mapping[str, float], 
 
     Parameters
     ----------
-    told : sequence of (float, mapping)
-        Its reports.
-    steps : sequence of str
-        Names of its stages, in their order.
     expected : mapping of str to float
         Seconds of some of them.
     began, now : float

@@ -72,7 +72,9 @@ def estimate(
     tables = [rows for _, rows in data.groupby(TABLE_NUMBER)] if TABLE_NUMBER in data else [data]
     if len({len(rows) for rows in tables}) > 1:
         raise ConfigError(
-            f"{TABLE_NUMBER}: the tables have different numbers of rows", hint="give all rows of the release"
+            f"{TABLE_NUMBER}: the tables have different numbers of rows",
+            hint="give all rows of a table with one row for each person: others, such as visits, have several of a "
+            "person, and no rule here is for them",
         )
     design = Design.of(read, data, least * len(tables), survey)
     fits = [fit(design, design.numbers(rows)) for rows in tables]

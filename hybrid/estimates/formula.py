@@ -26,35 +26,22 @@ _WRITE = "write OUTCOME ~ COLUMN + COLUMN, OUTCOME ~ 1 for a mean, or Surv(TIME,
 
 @dataclass(frozen=True)
 class Formula:
-    """A model by the names of its columns.
-
-    Parameters
-    ----------
-    text : str
-        As it was written.
-    outcome : str
-        Column that is explained; of survival times, the column that says whether the event occurred.
-    predictors : tuple of str
-        Columns that explain it; none for a mean or a share.
-    time : str or None
-        Column of survival times.
-    """
+    """A model by the names of its columns."""
 
     text: str
+    """As it was written."""
     outcome: str
+    """Column that is explained; of survival times, the column that says whether the event occurred."""
     predictors: tuple[str, ...]
+    """Columns that explain it; none for a mean or a share."""
     time: str | None = None
+    """Column of survival times."""
 
     @classmethod
     def parse(cls, text: str) -> Self:
         """Read a formula such as ``died ~ age + sex``, ``income ~ 1`` or ``Surv(days, died) ~ age``.
 
         Names with spaces or signs are written between backticks.
-
-        Raises
-        ------
-        ConfigError
-            It is no such formula, or has a column twice.
         """
         found = _FORMULA.fullmatch(text)
         terms = [] if found is None else [term.strip() for term in re.split(r"\+(?=(?:[^`]*`[^`]*`)*[^`]*$)", found[4])]
@@ -102,30 +89,20 @@ class Numbers(NamedTuple):
 
 @dataclass(frozen=True)
 class Design:
-    """A formula, fitted to the columns of a table: the same coefficients for every table.
-
-    Parameters
-    ----------
-    formula : Formula
-        The model.
-    model : {"linear", "logistic", "cox"}
-        linear for numbers and for shares (``OUTCOME ~ 1``), logistic for two values, cox for survival times.
-    event : object
-        Value of the outcome that counts as 1; None for numbers.
-    levels : mapping of str to tuple
-        Levels of each categorical predictor that have a coefficient; all others are the reference.
-    others : mapping of str to tuple
-        Levels that count as :data:`OTHER`.
-    survey : Survey
-        Columns that say how the rows were drawn.
-    """
+    """A formula, fitted to the columns of a table: the same coefficients for every table."""
 
     formula: Formula
+    """The model."""
     model: Model
+    """linear for numbers and for shares (``OUTCOME ~ 1``), logistic for two values, cox for survival times."""
     event: object
+    """Value of the outcome that counts as 1; None for numbers."""
     levels: Mapping[str, tuple[object, ...]]
+    """Levels of each categorical predictor that have a coefficient; all others are the reference."""
     others: Mapping[str, tuple[object, ...]]
+    """Levels that count as :data:`OTHER`."""
     survey: Survey = Survey()  # noqa: RUF009 - frozen
+    """Columns that say how the rows were drawn."""
 
     @classmethod
     def of(cls, formula: Formula, frame: pd.DataFrame, least: int = 1, survey: Survey = Survey()) -> Self:  # noqa: B008
@@ -133,8 +110,6 @@ class Design:
 
         Parameters
         ----------
-        formula : Formula
-            The model.
         frame : pandas.DataFrame
             The table that decides: the real one, where there is one.
         least : int
@@ -142,11 +117,6 @@ class Design:
             all of them together have fewer rows. The reference is the first of the others in alphabetical order.
         survey : Survey, optional
             Columns that say how the rows were drawn.
-
-        Raises
-        ------
-        ConfigError
-            Columns do not exist, or have values that the formula cannot use; all problems at once.
         """
         problems = [*_unusable(formula, frame), *survey.problems(formula.text, formula.columns, frame)]
         if problems:

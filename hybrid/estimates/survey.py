@@ -52,11 +52,6 @@ class Clusters(NamedTuple):
             A^-1, the inverse of the weighted information.
         scores : numpy.ndarray, shape (n, p)
             Weighted score of each row.
-
-        Raises
-        ------
-        NotEstimable
-            A stratum has a single cluster.
         """
         number = np.bincount(self.stratum)
         if number.min(initial=2) < 2:
@@ -81,22 +76,15 @@ class Drawn(NamedTuple):
 
 @dataclass(frozen=True)
 class Survey:
-    """Columns that say how the rows of a survey were drawn; all None: at random, each row by itself.
-
-    Parameters
-    ----------
-    weights : str or None
-        Sampling weights; rows without one, or with one that is not above 0, are left out. None: all are 1.
-    strata : str or None
-        Strata, from each of which clusters were drawn. A gap is a stratum of its own.
-    clusters : str or None
-        Clusters that were drawn (primary sampling units), numbered anew in each stratum or not. A gap is a cluster of
-        its own. None: each row is one.
-    """
+    """Columns that say how the rows of a survey were drawn; all None: at random, each row by itself."""
 
     weights: str | None = None
+    """Sampling weights; rows without one, or with one that is not above 0, are left out. None: all are 1."""
     strata: str | None = None
+    """Strata, from each of which clusters were drawn. A gap is a stratum of its own."""
     clusters: str | None = None
+    """Clusters that were drawn (primary sampling units), numbered anew in each stratum or not. A gap is a cluster of
+    its own. None: each row is one."""
 
     @property
     def columns(self) -> dict[str, str]:
@@ -153,7 +141,6 @@ class Survey:
 
 
 def _numbers(values: pd.Series) -> Array:
-    """Number of each value, from 0; a gap is a value."""
     import pandas as pd
 
     numbers: Array = pd.factorize(values, use_na_sentinel=False)[0]

@@ -24,8 +24,6 @@ def encode_changed(before: Encoding, tables: Sequence[Table], changed: Array) ->
     ----------
     before : Encoding
         Of the same tables, the last of them before it was changed.
-    tables : sequence of Table
-        As they are now.
     changed : numpy.ndarray, shape (n,), int64
         Rows of the last table that differ; all its other rows, and the other tables, are as they were.
     """
@@ -69,8 +67,6 @@ def _moved(old: Array, series: Sequence[pd.Series], places: Array) -> tuple[Arra
     ----------
     old : numpy.ndarray, shape (n,)
         Ranks of all rows before.
-    series : sequence of pandas.Series
-        The column now, n rows together.
     places : numpy.ndarray, shape (n_changed,), int64
         Rows that changed.
     """

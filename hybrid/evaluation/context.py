@@ -35,43 +35,28 @@ Ask = Callable[[Table, Table], Array]
 
 @dataclass(frozen=True)
 class KeptModel:
-    """A kept model that made a stage's table.
-
-    Parameters
-    ----------
-    generator : str
-        Who trained it.
-    ask : callable or None
-        Asks the model about single records, beside those of other people of the population; None: it cannot be asked.
-    untried : str
-        Why it cannot be asked, in words without a full stop; empty where it can.
-    """
+    """A kept model that made a stage's table."""
 
     generator: str
+    """Who trained it."""
     ask: Ask | None
+    """Asks the model about single records, beside those of other people of the population; None: it cannot be asked."""
     untried: str = ""
+    """Why it cannot be asked, in words without a full stop; empty where it can."""
 
 
 @dataclass(frozen=True)
 class Parents:
-    """Parent of each row of a table.
-
-    Parameters
-    ----------
-    table : Table, m rows
-        The parent table, without identifiers.
-    owners : numpy.ndarray, shape (n,), int64
-        Row of the parent table that each row belongs to; -1 for orphans.
-    own : tuple of str
-        Columns of the table that are not its parent's or person's.
-    broken : int
-        Rows without a parent, or with a reference to a row of a public table that does not exist.
-    """
+    """Parent of each row of a table."""
 
     table: Table
+    """The parent table, without identifiers."""
     owners: Rows
+    """Row of the parent table that each row belongs to; -1 for orphans; shape (n,), int64."""
     own: tuple[str, ...]
+    """Columns of the table that are not its parent's or person's."""
     broken: int = 0
+    """Rows without a parent, or with a reference to a row of a public table that does not exist."""
 
 
 Parentage = Mapping[Literal["train", "control", "table"], Parents]
@@ -108,37 +93,25 @@ FitAndSample = Callable[[Table, int], Table]
 
 @dataclass(frozen=True)
 class Making:
-    """Making of a judged table, as far as the caller knows it; by default nothing is known.
-
-    Parameters
-    ----------
-    again : callable, optional
-        Makes the table again from training records and a seed, for the attacks with training.
-    untried : str
-        Why no attack trains again unless ``retrain`` asks for it, such as the time it takes; empty where nothing speaks
-        against it.
-    rules : Rules
-        The declared constraints, fitted to the training records.
-    origin : numpy.ndarray, shape (n_table,), int, optional
-        Training row that each row was made from, -1 for none.
-    parentage : Parentage, optional
-        Parents of the rows, where the table is one of several linked ones.
-    redrawn : Redrawn, optional
-        How the generator's rows were made to keep the rules.
-    model : KeptModel, optional
-        The trained model that made the table, where the run keeps it.
-    learned : int, optional
-        Records that the generator learned from; 0: none drew the table. By default all training records.
-    """
+    """Making of a judged table, as far as the caller knows it; by default nothing is known."""
 
     again: FitAndSample | None = None
+    """Makes the table again from training records and a seed, for the attacks with training."""
     untried: str = ""
+    """Why no attack trains again unless ``retrain`` asks for it, such as the time it takes; empty where nothing speaks
+    against it."""
     rules: Rules = NO_RULES
+    """The declared constraints, fitted to the training records."""
     origin: Array | None = None
+    """Training row that each row was made from, -1 for none; shape (n_table,), int, optional."""
     parentage: Parentage | None = None
+    """Parents of the rows, where the table is one of several linked ones."""
     redrawn: Redrawn | None = None
+    """How the generator's rows were made to keep the rules."""
     model: KeptModel | None = None
+    """The trained model that made the table, where the run keeps it."""
     learned: int | None = None
+    """Records that the generator learned from; 0: none drew the table. By default all training records."""
 
 
 UNKNOWN = Making()

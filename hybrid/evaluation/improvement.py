@@ -12,35 +12,25 @@ from hybrid.evaluation.registry import REGISTRY
 
 @dataclass(frozen=True)
 class Improvement:
-    """One metric compared between two tables.
-
-    Parameters
-    ----------
-    name, family, direction, column
-        As in the evaluation.
-    difference : float
-        Value at the stage minus value at the other, in the metric's unit.
-    low, high : float or None
-        Interval of the difference, the two values taken as independent; None where a value has no interval. For the
-        finite number of records alone: each generator was trained once, and its own chance is left out.
-    better : bool or None
-        Whether the stage is better beyond the interval, worse (False), or neither can be said (None).
-    relative : float or None
-        (other - stage) / other, only of metrics that are 0 without a leak, where the other's interval excludes 0.
-    printed : float or None
-        The thesis's formula, of evaluations made with ``paper``.
-    """
+    """One metric compared between two tables."""
 
     name: str
     family: Family
     direction: Direction
     column: str | None
+    """As in the evaluation."""
     difference: float
+    """Value at the stage minus value at the other, in the metric's unit."""
     low: float | None
     high: float | None
+    """Interval of the difference, the two values taken as independent; None where a value has no interval. For the
+    finite number of records alone: each generator was trained once, and its own chance is left out."""
     better: bool | None
+    """Whether the stage is better beyond the interval, worse (False), or neither can be said (None)."""
     relative: float | None
+    """(other - stage) / other, only of metrics that are 0 without a leak, where the other's interval excludes 0."""
     printed: float | None
+    """The thesis's formula, of evaluations made with ``paper``."""
 
     def to_json(self) -> dict[str, Any]:
         return dict(vars(self))

@@ -56,28 +56,19 @@ about single records; single_rows: persons with one row each."""
 
 @dataclass(frozen=True)
 class Measure:
-    """A number and what one needs to judge it.
-
-    Parameters
-    ----------
-    value : float
-        Finite.
-    low, high : float or None
-        Both bounds of the interval (95 % unless ``details`` says otherwise); None where there is none.
-    reference : float or None
-        What the control set, or real data, scores in the same place.
-    n : int
-        Records, attacks or cells behind the number.
-    details : dict
-        Aggregates that explain the number; never a record. ``said``: what it is the worst of, in words, for verdicts.
-    """
+    """A number and what one needs to judge it."""
 
     value: float
+    """Finite."""
     low: float | None = None
     high: float | None = None
+    """Both bounds of the interval (95 % unless ``details`` says otherwise); None where there is none."""
     reference: float | None = None
+    """What the control set, or real data, scores in the same place."""
     n: int = 0
+    """Records, attacks or cells behind the number."""
     details: dict[str, Any] = field(default_factory=dict)
+    """Aggregates that explain the number; never a record. ``said``: what it is the worst of, in words, for verdicts."""
     excess: tuple[float, float, float] | None = None
     """Value, low and high of what this number is above what people never seen score: 0 without a leak, larger is
     worse, whatever the metric's own scale and direction. None: there is nothing to compare with (no control set,
@@ -238,26 +229,18 @@ class AllRows:
 
 @dataclass(frozen=True)
 class Crossed:
-    """Share of copies in a released table, beside the tables of the folds by which it was judged.
-
-    Parameters
-    ----------
-    metric : str
-        What is counted.
-    folds : int
-        Number of folds.
-    released, low : float
-        Share in the released table, with the low end of its interval.
-    of_folds, high : float
-        Largest share of a fold's table, with the high end of that interval.
-    """
+    """Share of copies in a released table, beside the tables of the folds by which it was judged."""
 
     metric: str
+    """What is counted."""
     folds: int
+    """Number of folds."""
     released: float
     low: float
+    """Share in the released table, with the low end of its interval."""
     of_folds: float
     high: float
+    """Largest share of a fold's table, with the high end of that interval."""
     table: str | None = None
     """Table it is about, of several linked ones; None for a single table."""
 

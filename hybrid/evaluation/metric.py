@@ -52,92 +52,63 @@ MIN_ROWS = 10
 
 @dataclass(frozen=True)
 class Metric:
-    """A metric: meaning, requirements and the function that computes it.
-
-    Parameters
-    ----------
-    name : str
-        As in ``evaluation.json`` and in policies.
-    family : {"privacy", "utility", "fidelity"}
-    direction : {"lower", "higher"}
-        Which way is better.
-    sentence : str
-        One plain sentence for a data protection officer.
-    low, high : float or None
-        Range of the value; None is unbounded.
-    no_leak : float or None
-        What a fresh sample of the same population scores (perfect data without copies); None if it depends.
-    copy : float or None
-        What an exact copy of the training rows scores; None if it depends.
-    compute : callable
-        ``compute(context)``, or ``compute(context, column)`` for a metric per column.
-    needs : tuple
-        What must be there.
-    per : {"target", "secret", "declared_secret", "sensitive"} or None
-        Which columns it is repeated for.
-    pillar : {"property", "indicator", "attack"} or None
-        A property of the table (k-anonymity), a statistic without an adversary, or an attack. Every privacy metric
-        has a pillar and a unit; an indicator and an attack also have a risk, a mechanism, access and knows.
-    risk : str or None
-        Criterion of Opinion 05/2014 (WP29): singling out, linkability, inference; or membership. Propensity: an
-        indicator, which measures none of them.
-    mechanism : str or None
-        What success rests on.
-    access : {"no_box", "black_box", "white_box"} or None
-        The attacker has the table alone, can run the training, or sees the model's weights.
-    knows : str or None
-        What the attacker has besides.
-    unit : str or None
-        Unit of the value.
-    headline : bool
-        Whether it represents its family where not all metrics can be shown. Every run computes it.
-    leakage : bool
-        Whether its risk counts for the strongest attack of a comparison.
-    decides : int or None
-        Rank in a recommendation, 1 first: of the metrics of privacy, and of the others, the first measured decides.
-    predictor : bool
-        Whether it is about a model; the reference is then a model trained on real data.
-    by_default : bool
-        Whether ``evaluate.also: all`` asks for it; else only its name in ``evaluate.metrics`` or ``evaluate.also``
-        does, or a policy that judges it. False: heavy, or a paper's form of what a default metric says already.
-    printed : tuple of str
-        Numbers of ``details["paper"]`` that papers print as this metric, larger being worse; they are there with
-        ``evaluate.paper``. The laboratory tries each beside the metric itself.
-    printed_safe : tuple of str
-        The same, larger being safer.
-    experimental : bool
-        Whether no policy may judge it.
-    of_many_rows : bool
-        Whether a metric that needs persons is also about people of one row each, if the table has more rows than there
-        are training records: several tables of one release copy more people than one, at the same share of rows.
-    """
+    """A metric: meaning, requirements and the function that computes it."""
 
     name: str
+    """As in ``evaluation.json`` and in policies."""
     family: Family
     direction: Direction
+    """Which way is better."""
     sentence: str
+    """One plain sentence for a data protection officer."""
     low: float | None
     high: float | None
+    """Range of the value; None is unbounded."""
     no_leak: float | None
+    """What a fresh sample of the same population scores (perfect data without copies); None if it depends."""
     copy: float | None
+    """What an exact copy of the training rows scores; None if it depends."""
     compute: Callable[..., Outcome]
+    """``compute(context)``, or ``compute(context, column)`` for a metric per column."""
     needs: tuple[Need, ...] = ()
+    """What must be there."""
     per: Per | None = None
+    """Which columns it is repeated for."""
     pillar: Pillar | None = None
+    """A property of the table (k-anonymity), a statistic without an adversary, or an attack. Every privacy metric has a
+    pillar and a unit; an indicator and an attack also have a risk, a mechanism, access and knows."""
     risk: Risk | None = None
+    """Criterion of Opinion 05/2014 (WP29): singling out, linkability, inference; or membership. Propensity: an
+    indicator, which measures none of them."""
     mechanism: Mechanism | None = None
+    """What success rests on."""
     access: Access | None = None
+    """The attacker has the table alone, can run the training, or sees the model's weights."""
     knows: Knows | None = None
+    """What the attacker has besides."""
     unit: Unit | None = None
+    """Unit of the value."""
     headline: bool = False
+    """Whether it represents its family where not all metrics can be shown. Every run computes it."""
     leakage: bool = False
+    """Whether its risk counts for the strongest attack of a comparison."""
     decides: int | None = None
+    """Rank in a recommendation, 1 first: of the metrics of privacy, and of the others, the first measured decides."""
     predictor: bool = False
+    """Whether it is about a model; the reference is then a model trained on real data."""
     by_default: bool = True
+    """Whether ``evaluate.also: all`` asks for it; else only its name in ``evaluate.metrics`` or ``evaluate.also`` does,
+    or a policy that judges it. False: heavy, or a paper's form of what a default metric says already."""
     printed: tuple[str, ...] = ()
+    """Numbers of ``details["paper"]`` that papers print as this metric, larger being worse; they are there with
+    ``evaluate.paper``. The laboratory tries each beside the metric itself."""
     printed_safe: tuple[str, ...] = ()
+    """The same, larger being safer."""
     experimental: bool = False
+    """Whether no policy may judge it."""
     of_many_rows: bool = False
+    """Whether a metric that needs persons is also about people of one row each, if the table has more rows than there
+    are training records: several tables of one release copy more people than one, at the same share of rows."""
 
     def to_json(self) -> dict[str, Any]:
         return {f.name: getattr(self, f.name) for f in fields(self) if f.name != "compute"}

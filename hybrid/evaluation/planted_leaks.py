@@ -80,37 +80,26 @@ class Leak:
     """Kind of leak: the leaked people, and the values that enter.
 
     The values are those with which their records enter the table.
-
-    Parameters
-    ----------
-    name : str
-        As in ``must_detect`` of a policy.
-    people : callable
-        ``people(context, share, rng)`` gives the leaked training rows, shape (n,), or why there are none.
-    values : callable
-        ``values(context, rows, rng)`` gives their columns as they enter the table; columns that it leaves out keep
-        the values of the row that is replaced.
-    seen_by : tuple of str
-        Metrics that are computed to notice it, in this order. Others may notice it, too: what is said of these is
-        the least.
-    words : str
-        What is leaked, in plain words; ``{size}`` stands for the size.
-    of_rows : bool
-        Whether its size is a share of the table's rows.
-    way : str
-        What the leaked people are chosen by, where there are several ways.
-    others : tuple of Leak
-        The same kind, planted in the other ways: each is tried on its own.
     """
 
     name: LeakName
+    """As in ``must_detect`` of a policy."""
     people: People
+    """``people(context, share, rng)`` gives the leaked training rows, shape (n,), or why there are none."""
     values: Values
+    """``values(context, rows, rng)`` gives their columns as they enter the table; columns that it leaves out keep the
+    values of the row that is replaced."""
     seen_by: tuple[str, ...]
+    """Metrics that are computed to notice it, in this order. Others may notice it, too: what is said of these is the
+    least."""
     words: str
+    """What is leaked, in plain words; ``{size}`` stands for the size."""
     of_rows: bool = True
+    """Whether its size is a share of the table's rows."""
     way: str = ""
+    """What the leaked people are chosen by, where there are several ways."""
     others: tuple[Leak, ...] = ()
+    """The same kind, planted in the other ways: each is tried on its own."""
 
     @property
     def label(self) -> str:
@@ -545,12 +534,6 @@ FORMS: dict[str, str] = {
 
 
 def not_planted(kinds: Collection[str]) -> list[str]:
-    """Forms of leaks that none of these kinds plants, in plain words.
-
-    Parameters
-    ----------
-    kinds : collection of str
-        As in ``must_detect`` of a policy.
-    """
+    """Forms of leaks that none of these kinds plants, in plain words."""
     planted = {kind for kind in kinds if kind in LEAKS}
     return [words for kind, words in FORMS.items() if kind not in planted]

@@ -81,8 +81,6 @@ def pooled_evaluation(own: Evaluation, folds: Sequence[Evaluation], names: Colle
         Of the tables made from everybody, without control.
     folds : sequence of Evaluation
         Of every fold; a stage is pooled over those that measured it.
-    names : collection of str
-        Metrics that are measured in the folds.
     """
     found: dict[tuple[str, str, str | None], list[MetricResult]] = {}
     for metric in own.metrics:

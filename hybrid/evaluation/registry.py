@@ -103,13 +103,7 @@ RENAMED = {"membership_pool": "membership_trained", "membership_pool_random": "m
 
 @cache
 def modules() -> tuple[ModuleType, ...]:
-    """All modules of metrics, in the order in which results are listed.
-
-    Raises
-    ------
-    ConfigError
-        An entry point names no module with metrics, or a metric whose name is taken.
-    """
+    """All modules of metrics, in the order in which results are listed."""
     ordered, waiting = list(MODULES), [_loaded(entry) for entry in _entries()]
     while waiting:
         module = next((one for one in waiting if _place(ordered, one) is not None), waiting[0])

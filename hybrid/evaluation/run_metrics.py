@@ -211,13 +211,7 @@ def _wrong_formulas(options: EvaluateOptions, schema: Schema) -> Iterator[Proble
 
 
 def check_options(options: EvaluateOptions, schema: Schema) -> None:
-    """Refuse options that name a metric or column that does not exist.
-
-    Raises
-    ------
-    ConfigError
-        With every unknown name.
-    """
+    """Refuse options that name a metric or column that does not exist."""
     for key, chosen in (("metrics", options.metrics or ()), ("also", options.also_named)):
         wrong = [name for name in chosen if name not in REGISTRY]
         if wrong:

@@ -117,11 +117,6 @@ class TrustLeague(BaseModel):
 def load_trust(path: Path) -> TrustLeague:
     """Read a league that ``hybrid lab`` wrote.
 
-    Parameters
-    ----------
-    path : Path
-        Its ``league.json``.
-
     Raises
     ------
     ConfigError

@@ -35,8 +35,6 @@ def build_hierarchy(spec: HierarchySpec, column: Column, values: pd.Series, sour
 
     Parameters
     ----------
-    spec : IntervalsSpec, DatesSpec, MaskSpec, TreeSpec, GroupsSpec or ListSpec
-        What the levels are.
     values : pandas.Series, shape (n,)
         The column, in the dtype of its kind. A hierarchy gets a missing leaf if there are missing values.
 
@@ -58,8 +56,6 @@ def hierarchy_of_values(hierarchy: Hierarchy, column: Column, values: pd.Series)
 
     Parameters
     ----------
-    hierarchy : Hierarchy
-        Built for a whole table.
     values : pandas.Series, shape (n,)
         The column of some records, in the dtype of its kind.
 
@@ -143,7 +139,6 @@ def _masked(text: str, n: int, spec: MaskSpec) -> str:
 
 
 def _tree_rows(spec: TreeSpec) -> Rows:
-    """Paths from the values to the root; a short one repeats its value below its branch."""
     paths = [tuple(reversed(path)) for path in _paths(spec.tree, (ROOT,))]
     depth = max(map(len, paths), default=2)
     return [(path[0],) * (depth - len(path)) + path for path in paths]

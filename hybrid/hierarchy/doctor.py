@@ -23,31 +23,21 @@ from hybrid.table.holders import holders, row_persons
 
 @dataclass(frozen=True)
 class LevelSummary:
-    """One level of a hierarchy on the data it is for.
-
-    Parameters
-    ----------
-    level : int
-        0 is the values themselves.
-    labels : int
-        Labels that occur in the data.
-    share : float
-        Mean part of the domain that a row's label covers, in (0, 1]: the loss of the level.
-    smallest, median : int
-        People who have the rarest label, and the median one.
-    alone : int
-        People whose label no other person has.
-    examples : tuple of str
-        The commonest labels, at most five. Private: on level 0 these are cell values.
-    """
+    """One level of a hierarchy on the data it is for."""
 
     level: int
+    """0 is the values themselves."""
     labels: int
+    """Labels that occur in the data."""
     share: float
+    """Mean part of the domain that a row's label covers, in (0, 1]: the loss of the level."""
     smallest: int
     median: int
+    """People who have the rarest label, and the median one."""
     alone: int
+    """People whose label no other person has."""
     examples: tuple[str, ...]
+    """The commonest labels, at most five. Private: on level 0 these are cell values."""
 
 
 def summarize(hierarchy: Hierarchy, table: Table, name: str) -> list[LevelSummary]:
@@ -55,8 +45,6 @@ def summarize(hierarchy: Hierarchy, table: Table, name: str) -> list[LevelSummar
 
     Parameters
     ----------
-    hierarchy : Hierarchy
-        Covers all values.
     table : Table, n > 0 rows
         With the people behind its rows.
     """
@@ -81,13 +69,6 @@ def _summary(hierarchy: Hierarchy, level: int, nodes: Array, persons: Codes) -> 
 
 def examine(path: Path, column: Column, values: pd.Series) -> list[Finding]:
     """Everything that is wrong, or of no use, in a hierarchy file.
-
-    Parameters
-    ----------
-    path : Path
-        CSV or YAML.
-    column, values
-        What it is for.
 
     Returns
     -------
@@ -145,11 +126,6 @@ def extend(path: Path, column: Column, new: Sequence[str], like: str | None = No
     like : str, optional
         A value of the file whose labels the new values get. Not given: a new value stays itself on every level
         below the root, until a person groups it.
-
-    Returns
-    -------
-    int
-        How many lines were added.
 
     Raises
     ------
@@ -213,8 +189,6 @@ def regrouped(rows: Rows, level: int, groups: Mapping[str, str]) -> Rows:
 
     Parameters
     ----------
-    rows : list of tuple of str
-        As for :func:`labels_of`.
     level : int
         Of the new labels, 1..n_levels - 2: neither the values nor the root.
     groups : mapping of str to str
@@ -225,11 +199,6 @@ def regrouped(rows: Rows, level: int, groups: Mapping[str, str]) -> Rows:
     list of tuple of str
         Nested as before: a new group of labels that differ further up is a group of its own there, to be joined on
         the next level.
-
-    Raises
-    ------
-    HierarchyError
-        There is no such level, or a label is empty.
     """
     _refuse_ends(rows, level)
     if not all(label.strip() for label in groups.values()):
@@ -246,13 +215,7 @@ def regrouped(rows: Rows, level: int, groups: Mapping[str, str]) -> Rows:
 
 
 def with_level(rows: Rows, level: int) -> Rows:
-    """Rows with one more level above this one: the same groups, for a person to join.
-
-    Raises
-    ------
-    HierarchyError
-        There is no such level, or it is the root.
-    """
+    """Rows with one more level above this one: the same groups, for a person to join."""
     if not 0 <= level < _levels(rows) - 1:
         raise HierarchyError(f"there is no level {level} below the root", hint="look at the levels again")
     return [(*row[: level + 1], *row[level:]) for row in rows]

@@ -13,7 +13,7 @@ import numpy as np
 import yaml
 from pydantic import TypeAdapter, ValidationError
 
-from hybrid.base.config_files import ConfigSource, parse_yaml
+from hybrid.base.config_files import ConfigSource, expected, parse_yaml
 from hybrid.base.errors import HierarchyError, Problem
 from hybrid.hierarchy.build import Rows
 from hybrid.hierarchy.spec import HierarchySpec
@@ -51,20 +51,7 @@ def read_rows(path: Path) -> Rows:
 
 
 def parse_rows(text: str, name: str) -> Rows:
-    """Rows of the text of a CSV hierarchy.
-
-    Parameters
-    ----------
-    text : str
-        As in a file.
-    name : str
-        What messages call it.
-
-    Raises
-    ------
-    HierarchyError
-        It is empty, has lines of different lengths or empty labels.
-    """
+    """Rows of the text of a CSV hierarchy."""
     if not text.strip():
         raise HierarchyError(f"{name}: the file is empty", hint="write one line per value: value, label, ..., *")
     separator = _best_separator(text)
@@ -161,7 +148,7 @@ def _problem(source: ConfigSource, detail: Any) -> Problem:
         return Problem(f"{file}: {where}: unknown key for type {detail['loc'][0]}", "correct or remove it")
     if detail["type"] in ("union_tag_invalid", "union_tag_not_found"):
         return Problem(f"{file}: type: one of intervals, dates, mask, tree, groups, list was expected")
-    message = detail["msg"].removeprefix("Value error, ")
+    message = expected(detail)
     return Problem(f"{file}: {where}: {message}" if where else f"{file}: {message}")
 
 
@@ -201,8 +188,6 @@ def text_of_spec(spec: HierarchySpec, comment: str = "") -> str:
 
     Parameters
     ----------
-    spec : IntervalsSpec, DatesSpec, MaskSpec, TreeSpec, GroupsSpec or ListSpec
-        What the levels are.
     comment : str
         Lines to write above it.
     """
@@ -213,7 +198,6 @@ def text_of_spec(spec: HierarchySpec, comment: str = "") -> str:
 
 
 def _field(text: str) -> str:
-    """CSV field, quoted where needed: Python's csv module leaves a lone carriage return unquoted."""
     if not any(character in text for character in ';,\t"\r\n'):
         return text
     return '"' + text.replace('"', '""') + '"'

@@ -38,8 +38,6 @@ def equal_width(column: Column, values: pd.Series, intervals: int = 20, levels: 
 
     Parameters
     ----------
-    column : Column
-        Integer or decimal.
     values : pandas.Series, shape (n,)
         At least one of them not missing.
     intervals : int
@@ -84,8 +82,6 @@ def quantiles(column: Column, values: pd.Series, counts: Sequence[int] = QUANTIL
 
     Parameters
     ----------
-    column : Column
-        Integer or decimal.
     values : pandas.Series, shape (n,)
         At least two different values.
     counts : sequence of int
@@ -98,11 +94,6 @@ def quantiles(column: Column, values: pd.Series, counts: Sequence[int] = QUANTIL
         Inner edges only: the first and the last interval are open, so no label shows the least or greatest value. An
         edge is the roundest number (1, 2 or 5 times a power of ten, times a whole number) that lies within a quarter of
         an interval of its quantile, and no value that a single record has.
-
-    Raises
-    ------
-    HierarchyError
-        Counts that do not divide each other, or too few different values.
     """
     if any(below % above for below, above in pairwise(counts)) or min(counts) < 2:
         raise HierarchyError("quantile intervals: each count must divide the one before, and be 2 or more")
@@ -140,7 +131,6 @@ def _exact(value: Any) -> Decimal:
 
 
 def _roundest(low: Decimal, high: Decimal, finest: Decimal, unit: Decimal, single: set[Decimal]) -> Decimal | None:
-    """The roundest number above ``low``, at most ``high``, that is no single record's value; None if there is none."""
     first = max(abs(low), abs(high)).adjusted()
     # Two digits say enough of a small number in a column of large ones.
     least = max(min(finest, Decimal(1).scaleb(first - 1)), unit)

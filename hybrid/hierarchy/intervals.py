@@ -177,7 +177,6 @@ def _plain(number: Decimal | None) -> str:
 
 
 def _bounds(cells: _Cells, digits: int | None, leaves: Array) -> tuple[Array, Array]:
-    """Least and greatest value the column can hold in each value's interval."""
     low = [leaves[0] if edge is None else _first_from(edge, digits) for edge in cells.lower]
     high = [leaves[-1] if edge is None else _last_below(edge, digits) for edge in cells.upper]
     return _as(leaves, low)[cells.codes], _as(leaves, high)[cells.codes]
@@ -223,8 +222,6 @@ def build_dates(spec: DatesSpec, column: Column, values: Array, texts: Texts, mi
         Which periods; ``day`` is level 0 of a date column and adds no level to it.
     values : numpy.ndarray, shape (n,), datetime64[us]
         The distinct values of the column, at least one; they become the leaves.
-    texts, missing, source
-        As in :func:`hybrid.hierarchy.intervals.build_intervals`.
 
     Returns
     -------

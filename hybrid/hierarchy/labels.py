@@ -18,25 +18,17 @@ from hybrid.table import Column, ColumnFormat, Kind, Schema, Table
 
 @dataclass(frozen=True)
 class LabelTable:
-    """Records with generalized quasi-identifiers.
-
-    Parameters
-    ----------
-    nodes : numpy.ndarray, shape (n_rows, n_qi), int32
-        The hierarchy node of every quasi-identifying cell; columns in the order of
-        ``schema.quasi_identifiers``. Nodes of different levels may occur in one column (local recoding).
-    rest : Table, n_rows rows
-        All other columns, as they were.
-    schema : Schema
-        All columns in the order and the kinds of the original table, without identifiers.
-    hierarchies : mapping of str to Hierarchy
-        One per quasi-identifier.
-    """
+    """Records with generalized quasi-identifiers."""
 
     nodes: Nodes
+    """The hierarchy node of every quasi-identifying cell; columns in the order of ``schema.quasi_identifiers``. Nodes
+    of different levels may occur in one column (local recoding); shape (n_rows, n_qi), int32."""
     rest: Table
+    """All other columns, as they were; and columns beside the schema that a transition reads, too."""
     schema: Schema
+    """All columns in the order and the kinds of the original table, without identifiers."""
     hierarchies: Mapping[str, Hierarchy]
+    """One per quasi-identifier."""
 
     def __len__(self) -> int:
         return len(self.nodes)
@@ -77,11 +69,6 @@ class LabelTable:
         ----------
         table : Table
             Columns as :meth:`to_table` gives them; every label is one that occurs in this table.
-
-        Returns
-        -------
-        LabelTable
-            The same records as nodes.
         """
         nodes = np.empty((len(table), len(self.quasi_identifiers)), dtype=np.int32)
         for at, name in enumerate(self.quasi_identifiers):

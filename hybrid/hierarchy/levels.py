@@ -35,13 +35,7 @@ def parse_texts(texts: Sequence[str], column: Column) -> Parsed:
 
 
 def from_texts(texts: Sequence[str], column: Column, source: str) -> Array:
-    """Values of a hierarchy file in the plain dtype of the column's kind; shape (n_texts,).
-
-    Raises
-    ------
-    HierarchyError
-        Texts that are not of the column's kind.
-    """
+    """Values of a hierarchy file in the plain dtype of the column's kind; shape (n_texts,)."""
     parsed = parse_texts(texts, column)
     if parsed.bad:
         bad = [texts[i] for i in parsed.bad]
@@ -72,8 +66,6 @@ def from_levels(
 
     Parameters
     ----------
-    column, kind : str, Kind
-        What the values are.
     leaves : numpy.ndarray, shape (n_leaves,)
         Distinct values in the plain dtype of the kind (see :attr:`Hierarchy.leaves`).
     levels : sequence of sequences of str
@@ -90,8 +82,6 @@ def from_levels(
         datetimes in microseconds; 0 for values without steps.
     missing : bool
         Add a leaf for the missing value, in a node of its own below the root.
-    source : str
-        File name for messages.
 
     Raises
     ------
@@ -248,8 +238,6 @@ def flat_hierarchy(column: Column, parts: Sequence[pd.Series]) -> Hierarchy:
 
     Parameters
     ----------
-    column : Column
-        Name, kind and format.
     parts : sequence of pandas.Series
         Values in the dtype of the kind; all of them become leaves. It gets a missing leaf if one is missing.
     """

@@ -44,11 +44,6 @@ def load_hierarchies(
     -------
     dict of str to Hierarchy
         In the order of the table's columns.
-
-    Raises
-    ------
-    HierarchyError
-        All problems of all hierarchies at once.
     """
     loaded: dict[str, Hierarchy] = {}
     problems: list[Problem] = []
@@ -83,8 +78,6 @@ def load_hierarchy(
     ----------
     source : Path or HierarchySpec
         A YAML file (``.yaml``, ``.yml``) or else CSV; or a description.
-    column : Column
-        Name, kind and format of the column.
     values : pandas.Series, shape (n,)
         The column, in the dtype of its kind.
     counts : numpy.ndarray, shape (n,), int, optional
@@ -141,7 +134,6 @@ def read_hierarchy(source: HierarchySource, column: Column, values: pd.Series) -
 
 
 def _without_markers(rows: Rows, column: Column) -> Rows:
-    """Leave out lines for missing values: those are a category of their own, whatever a file says."""
     markers = {"", MISSING, column.format.missing.strip()}
     if column.kind is not Kind.CATEGORICAL:
         candidates = [row[0] for row in rows if row[0] in _USUAL_MARKERS]
@@ -152,11 +144,6 @@ def _without_markers(rows: Rows, column: Column) -> Rows:
 
 def listed_values(schema: Schema, sources: Mapping[str, HierarchySource]) -> dict[str, Array]:
     """The values that files list, by column.
-
-    Parameters
-    ----------
-    sources : mapping of str to Path or HierarchySpec
-        Hierarchy file of each column, or its description.
 
     Returns
     -------

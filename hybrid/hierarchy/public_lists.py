@@ -70,8 +70,6 @@ def list_of(column: str, texts: Sequence[str]) -> ListSpec | None:
     ----------
     column : str
         Its name, which decides where the values are few or fit several lists.
-    texts : sequence of str
-        Its different values.
     """
     found = [spec for spec in _specs() if _covers(spec, texts)]
     named = [spec for spec in found if _NAMED[spec.list].search(column)]

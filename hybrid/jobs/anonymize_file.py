@@ -71,12 +71,8 @@ def write_from_files(config: RunConfig, folder: Path, seed: int | None, progress
     ----------
     config : RunConfig
         One for which :func:`is_for_duckdb` is true.
-    folder : Path
-        For the labels, ``anonymization.json`` and the manifest.
     seed : int or None
         Seed of the split; None: the config's, or a fresh random one.
-    progress : Progress
-        Called as each stage begins.
 
     Raises
     ------
@@ -175,15 +171,6 @@ def explanation_of(config: RunConfig, schema: Schema, hierarchies: Mapping[str, 
 
 def write_in_warehouse(config: RunConfig, folder: Path, progress: Progress = silent) -> WarehouseResult:
     """Write labels into the warehouse, and their aggregates into a folder.
-
-    Parameters
-    ----------
-    config : RunConfig
-        With ``data.sql.push_down``.
-    folder : Path
-        For ``anonymization.json`` and the manifest.
-    progress : Progress
-        Called as each stage begins.
 
     Raises
     ------

@@ -142,16 +142,10 @@ def audit_tables(
 
     Parameters
     ----------
-    audited : Audited or AuditedTables
-        One table, or linked ones.
-    config : RunConfig or RunConfig
-        Its sections ``evaluate`` and ``policy`` count.
     out : Path
         Gets evaluation.json and report.html; of linked tables a page for each, too.
     seed : int, optional
         Repeats every draw; a fresh one by default.
-    progress : Progress
-        Called after every metric; with the name of a linked table.
     league : TrustLeague, optional
         A league of the laboratory (:func:`hybrid.evaluation.trust.load_trust`): the report says beside each number how
         far its metric can be trusted. Rules with ``needs_trust`` ask it where the policy names no league of its own.
@@ -169,24 +163,17 @@ def audit_tables(
 
 @dataclass(frozen=True)
 class JudgedTables:
-    """Result of an audit.
-
-    Parameters
-    ----------
-    audited : AuditedTables
-        What was read. Holds the records: private.
-    config : RunConfig or RunConfig
-        Names it.
-    left_out : mapping of str to str
-        What is said of metrics that were not asked for, of each table.
-    """
+    """Result of an audit."""
 
     audited: AuditedTables
+    """What was read. Holds the records: private."""
     config: RunConfig
+    """Names it."""
     evaluation: Evaluation
     power: Power | None
     verdict: Verdict
     left_out: Mapping[str, str]
+    """What is said of metrics that were not asked for, of each table."""
 
     def write(self, out: Path, league: TrustLeague | None = None) -> None:
         """Write the evaluation and the report."""
@@ -261,8 +248,6 @@ def judge_tables(
 
 @dataclass(frozen=True)
 class _Subject:
-    """One audited table, with how it is evaluated."""
-
     audited: Audited
     options: EvaluateOptions
     seed: int
@@ -330,11 +315,6 @@ def rules_for_tables(policy: Policy, league: TrustLeague | None = None) -> Polic
     """Policy without the rules on the intermediate table and earlier releases.
 
     ``league`` counts for rules with ``needs_trust`` where the policy names none.
-
-    Raises
-    ------
-    ConfigError
-        No rule is left.
     """
     if not policy.rules:
         raise ConfigError(
@@ -345,7 +325,6 @@ def rules_for_tables(policy: Policy, league: TrustLeague | None = None) -> Polic
 
 
 def _parents(config: RunConfig) -> dict[str, str]:
-    """Tables that each linked table belongs to, in words."""
     found = {}
     for name, options in config.links.tables.items():
         parent = [] if options.parent is None else [options.parent.table]

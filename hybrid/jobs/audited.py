@@ -51,18 +51,13 @@ class Audited:
 
 @dataclass(frozen=True)
 class AuditedTables:
-    """All tables of an audit.
-
-    Parameters
-    ----------
-    tables : mapping of str to Audited
-        The only one; or the person table, and tables below it with the columns of their persons beside, parents first.
-    parentage : mapping of str to Parentage by judged table
-        Parents of the rows, for tables that have any.
-    """
+    """All tables of an audit."""
 
     tables: Mapping[str, Audited]
+    """The only one; or the person table, and tables below it with the columns of their persons beside, parents
+    first."""
     parentage: Mapping[str, Mapping[Subject, Parentage]]
+    """Parents of the rows, for tables that have any."""
 
     @property
     def notes(self) -> tuple[str, ...]:
@@ -120,10 +115,6 @@ def read_alike(
 
     Parameters
     ----------
-    paths : mapping of str to Path or table in memory
-        The files.
-    options : DataOptions
-        As for :func:`read_audited`.
     keys : collection of str
         Identifiers that every file must have.
 
@@ -134,11 +125,6 @@ def read_alike(
         is decimal; other disagreements make it categorical.
     notes : list of str
         What a reader must know about the columns.
-
-    Raises
-    ------
-    DataError
-        A file cannot be read or lacks columns of train; all problems at once.
     """
     reading = {name: _reading(name, path, options) for name, path in paths.items()}
     tables = {name: _read(path, reading[name]) for name, path in paths.items()}
@@ -196,7 +182,6 @@ def without_person(lacking: Sequence[File]) -> str:
 
 
 def _reading(name: File, path: Source, options: DataOptions) -> DataOptions:
-    """Reading options of one file; only train must have the identifiers."""
     columns = options.columns
     if name != "train":
         columns = {column: wanted for column, wanted in columns.items() if wanted.role.is_learned}

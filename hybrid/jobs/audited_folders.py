@@ -155,7 +155,6 @@ def _audited(
     paths: Mapping[str, Mapping[File, Source]],
     notes: Mapping[str, list[str]],
 ) -> AuditedTables:
-    """Tables in the columns of train, with the parents of their rows."""
     schemas = {name: table.schema.without_identifiers() for name, table in joined["train"].items()}
     same = {
         file: {

@@ -31,23 +31,16 @@ from hybrid.publication.pending_membership import keeps_membership
 
 @dataclass(frozen=True)
 class Finished:
-    """A finished run of a data set, beside the present configuration.
-
-    Parameters
-    ----------
-    run : FinishedRun
-    verdict : str
-        Of its policy on the run alone, at the number of the draw that it states: pass, review or block.
-    other : tuple of str
-        What differs: "data or configuration", "roles", "policy", "version"; empty for a run of this very configuration.
-    is_out : bool
-        Whether a release holds its tables.
-    """
+    """A finished run of a data set, beside the present configuration."""
 
     run: FinishedRun
     verdict: str
+    """Of its policy on the run alone, at the number of the draw that it states: pass, review or block."""
     other: tuple[str, ...]
+    """What differs: "data or configuration", "roles", "policy", "version"; empty for a run of this very
+    configuration."""
     is_out: bool
+    """Whether a release holds its tables."""
 
     @property
     def words(self) -> str:
@@ -154,5 +147,4 @@ def _version(manifest: Mapping[str, Any]) -> str | None:
 
 
 def _plain(content: Any) -> Any:
-    """As it comes back from a file."""
     return json.loads(json.dumps(content))

@@ -64,8 +64,6 @@ def impute_run(
 
     Parameters
     ----------
-    run, out, where, balance, rows, work, progress
-        As of :func:`hybrid.jobs.sample_run.sample_run`.
     file : Path or str
         Rows with empty cells, written as the source of the run; of linked tables, rows of the person table.
 
@@ -119,24 +117,16 @@ def _person_table_alone(config: RunConfig) -> Iterator[None]:
 
 @dataclass(frozen=True)
 class Completed:
-    """Rows with completed cells.
-
-    Parameters
-    ----------
-    table : Table, n rows
-        In the order of the file.
-    filled : int
-        Cells that were completed.
-    empty : int
-        Cells that stay empty: of identifiers, of weights, or where no near row of the draw keeps the constraints.
-    donors : int
-        Rows of the draw.
-    """
+    """Rows with completed cells."""
 
     table: Table
+    """In the order of the file; n rows."""
     filled: int
+    """Cells that were completed."""
     empty: int
+    """Cells that stay empty: of identifiers, of weights, or where no near row of the draw keeps the constraints."""
     donors: int
+    """Rows of the draw."""
 
     @property
     def words(self) -> str:
@@ -195,11 +185,6 @@ def complete(rows: Table, draw: Table, rules: Rules, seed: int) -> Completed:
         next nearest row instead.
     seed : int
         Decides which of the nearest rows is the donor.
-
-    Raises
-    ------
-    DataError
-        Rows and draw have no column in common.
     """
     wanted = [one for one in draw.schema if one.role not in (Role.IDENTIFIER, Role.WEIGHT)]
     common = [one.name for one in wanted if one.name in rows.schema]
@@ -268,7 +253,6 @@ def _space(encoding: Encoding, known: Mask) -> Space:
 
 
 def _filled(table: Table, rows: Rows, gaps: dict[str, Mask], draw: Table, donors: Rows) -> Table:
-    """The table whose rows have the donors' values in their gaps."""
     columns = dict(table.frame.items())
     for name, gap in gaps.items():
         mine = gap[rows]
@@ -279,7 +263,6 @@ def _filled(table: Table, rows: Rows, gaps: dict[str, Mask], draw: Table, donors
 
 
 def _filled_back(table: Table, rows: Rows, before: Table) -> Table:
-    """The table whose rows are again as they were."""
     columns = dict(table.frame.items())
     for name, values in columns.items():
         old, new = in_one_dtype(values, before.frame[name].take(rows))

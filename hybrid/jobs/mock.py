@@ -44,7 +44,7 @@ def mock(
 
     Parameters
     ----------
-    config : RunConfig or RunConfig
+    config : RunConfig
         With the kind of every column, and what is public of them under ``mock``.
     rows : int
         Rows, or persons of linked tables, 1 or more.
@@ -57,11 +57,6 @@ def mock(
         Probability that the bound epsilon may fail, between 0 and 0.01.
     work : Path or str
         The private zone whose account pays the histograms.
-
-    Returns
-    -------
-    MockStatement
-        With the tables.
 
     Raises
     ------
@@ -131,7 +126,6 @@ def _histograms(config: RunConfig, counted: list[MockedColumn], policy: Policy, 
 
 
 def _refuse_other_kinds(table: Table, counted: list[MockedColumn]) -> None:
-    """Refuse columns that the table does not have."""
     lacking = [one.column.name for one in counted if one.column.name not in table.schema]
     if lacking:
         raise ConfigError(
@@ -144,8 +138,6 @@ def write_mock(found: MockStatement, folder: Path) -> dict[str, Path]:
 
     Parameters
     ----------
-    found : MockStatement
-        With the tables.
     folder : Path
         A new folder, or one of earlier mock tables, which is replaced.
 

@@ -36,11 +36,6 @@ def draft_mock(path: Path) -> tuple[str, ...]:
     path : Path
         The configuration of a single table, without this section.
 
-    Returns
-    -------
-    tuple of str
-        Columns with a proposal.
-
     Raises
     ------
     ConfigError
@@ -67,15 +62,7 @@ def draft_mock(path: Path) -> tuple[str, ...]:
 
 
 def proposal(table: Table, column: Column) -> dict[str, Any]:
-    """Proposed knowledge about a column (JSON types and dates); empty where too few people have the same.
-
-    Parameters
-    ----------
-    table : Table
-        The records, with their persons.
-    column : Column
-        One of its columns.
-    """
+    """Proposed knowledge about a column (JSON types and dates); empty where too few people have the same."""
     values, kind = table.frame[column.name], column.kind
     if column.role is Role.IDENTIFIER:
         forms = _held(_masks(values), table) if kind in (Kind.INTEGER, Kind.CATEGORICAL) else []
@@ -95,7 +82,6 @@ def proposal(table: Table, column: Column) -> dict[str, Any]:
 
 
 def _people(table: Table, rows: Mask) -> int:
-    """Number of people with a row among these."""
     return int(len(np.unique(of := row_holders(table)[rows])) - (of < 0).any())
 
 
@@ -106,7 +92,6 @@ def _masks(values: pd.Series) -> pd.Series:
 
 
 def _held(values: pd.Series, table: Table) -> list[str]:
-    """Values that at least :data:`HOLDERS` people hold, in alphabetical order."""
     codes, distinct = pd.factorize(values)
     counts = holders(codes, len(distinct), row_holders(table))
     return sorted(str(distinct[at]) for at in np.flatnonzero(counts >= HOLDERS))

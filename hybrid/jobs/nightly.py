@@ -113,11 +113,6 @@ class Night:
         accept_drift : bool
             Continue although the data changed beyond the limits: a person has checked it.
 
-        Returns
-        -------
-        Notice
-            released, kept, waiting or refused.
-
         Raises
         ------
         HybridError
@@ -366,17 +361,13 @@ def deliver_latest(config: RunConfig, places: Places) -> tuple[str | None, list[
 
     Parameters
     ----------
-    config : RunConfig or RunConfig
+    config : RunConfig
         Its targets are those of ``nightly.deliver``.
-    places : Places
-        The zones.
 
     Returns
     -------
     release : str or None
         Name of the newest release that is not withdrawn and as it was published; None: there is none.
-    targets : list of str
-        Those that got it now.
 
     Raises
     ------
@@ -395,18 +386,6 @@ def deliver_latest(config: RunConfig, places: Places) -> tuple[str | None, list[
 
 def deliver_own(release: Path, config: RunConfig, places: Places) -> list[str]:
     """Deliver a release that is as this installation published it.
-
-    Parameters
-    ----------
-    release : Path
-        Its folder.
-    config, places
-        As for :func:`deliver_latest`.
-
-    Returns
-    -------
-    list of str
-        Targets that got it now.
 
     Raises
     ------

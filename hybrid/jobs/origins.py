@@ -20,24 +20,16 @@ KEPT_DAYS = 30
 
 @dataclass(frozen=True)
 class KeptOrigin:
-    """Note of a run for further draws from its model.
-
-    Parameters
-    ----------
-    folder : str
-        Base folder of relative paths of its configuration.
-    store : str
-        Folder or address of the store that keeps its model.
-    encrypted : bool
-        Whether it is encrypted.
-    split_seed : int
-        Seed of the split into training and control records.
-    """
+    """Note of a run for further draws from its model."""
 
     folder: str
+    """Base folder of relative paths of its configuration."""
     store: str
+    """Folder or address of the store that keeps its model."""
     encrypted: bool
+    """Whether it is encrypted."""
     split_seed: int
+    """Seed of the split into training and control records."""
 
     def open_store(self) -> Store:
         """The store, with the key of the environment if it is encrypted."""
@@ -56,13 +48,7 @@ def keep_origin(private_dir: Path, run_id: str, run: Pipeline) -> None:
 
 
 def read_origin(private_dir: Path, run_id: str) -> KeptOrigin:
-    """Read the note of a run.
-
-    Raises
-    ------
-    ConfigError
-        The run kept no model, or too long ago.
-    """
+    """Read the note of a run."""
     try:
         return KeptOrigin(**json.loads(_path(private_dir, run_id).read_bytes()))
     except (OSError, ValueError, TypeError):

@@ -24,13 +24,7 @@ class Places:
         return Store(self.work / "store")
 
     def check_writable(self) -> None:
-        """Check before the work that runs and releases can be written.
-
-        Raises
-        ------
-        ConfigError
-            A folder cannot be made or written to, or the releases and another zone lie within each other.
-        """
+        """Check before the work that runs and releases can be written."""
         private = [("runs", self.runs.resolve()), ("work", self.work.resolve())]
         public = self.releases.resolve()
         for name, place in private:

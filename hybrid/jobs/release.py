@@ -36,27 +36,18 @@ from hybrid.publication.verdict import Verdict
 
 @dataclass(frozen=True)
 class Candidate:
-    """A finished run, ready for the gate.
-
-    Parameters
-    ----------
-    folder : Path
-        Folder of the run.
-    places : Places
-        The zones it belongs to.
-    verdict : Verdict
-        Verdict of the policy on the run alone, without earlier releases.
-    draw : DrawNumber
-        Number of the draw at which that verdict was reached.
-    as_read : bool
-        Whether the run was read from its folder: then that very run is published, or nothing.
-    """
+    """A finished run, ready for the gate."""
 
     folder: Path
+    """Folder of the run."""
     places: Places
+    """The zones it belongs to."""
     verdict: Verdict
+    """Verdict of the policy on the run alone, without earlier releases."""
     draw: DrawNumber
+    """Number of the draw at which that verdict was reached."""
     as_read: bool = False
+    """Whether the run was read from its folder: then that very run is published, or nothing."""
 
     def publish(self, acceptance: Acceptance | None = None) -> Path:
         """Publish the run if the gate lets it out.
@@ -65,11 +56,6 @@ class Candidate:
         ----------
         acceptance : Acceptance, optional
             Who accepts a review, and why. A block is never accepted.
-
-        Returns
-        -------
-        Path
-            Folder of the release.
 
         Raises
         ------
@@ -91,27 +77,18 @@ class Candidate:
 
 @dataclass(frozen=True)
 class Published:
-    """A release, and the run behind it.
-
-    Parameters
-    ----------
-    folder : Path
-        Folder of the release.
-    run : Path
-        Folder of the run.
-    verdict : Verdict
-        Verdict of the policy on the run alone, without earlier releases.
-    draw : DrawNumber
-        Number of the draw at which that verdict was reached.
-    pipeline : Pipeline, optional
-        Every stage of the run; None if the run was read from its folder.
-    """
+    """A release, and the run behind it."""
 
     folder: Path
+    """Folder of the release."""
     run: Path
+    """Folder of the run."""
     verdict: Verdict
+    """Verdict of the policy on the run alone, without earlier releases."""
     draw: DrawNumber
+    """Number of the draw at which that verdict was reached."""
     pipeline: Pipeline | None = None
+    """Every stage of the run; None if the run was read from its folder."""
 
     def __repr__(self) -> str:
         return f"Published {self.folder} of the run {self.run}, the {self.draw.words}\n{self.verdict!r}"
@@ -124,8 +101,6 @@ def write_candidate(pipeline: Pipeline, places: Places) -> Candidate:
 
     Parameters
     ----------
-    pipeline : Pipeline
-        The run, with the store of ``places``.
     places : Places
         ``runs`` gets the run's folder, whose report shows the earlier releases of the data set; ``work`` the count of
         the draw, the membership in equivalence classes and the statistics of the source.
@@ -253,13 +228,7 @@ def release(
 
 
 def refuse_changes(folder: Path, data: bool = False, seed: bool = False, overrides: bool = False) -> None:
-    """Refuse a table, a seed or overrides beside a run's folder: a finished run is published as it is.
-
-    Raises
-    ------
-    ConfigError
-        One of them is given.
-    """
+    """Refuse a table, a seed or overrides beside a run's folder: a finished run is published as it is."""
     given = [
         name for name, is_given in (("a table", data), ("a seed", seed), ("other settings", overrides)) if is_given
     ]

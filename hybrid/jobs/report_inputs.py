@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from datetime import datetime
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -116,7 +117,6 @@ def source_statistics(
 
     Parameters
     ----------
-    run : Pipeline
     secret : bytes
         Key of the hashes of categories.
     like : mapping of str to TableStatistics, optional
@@ -182,21 +182,33 @@ def report_pages(run: Pipeline, created: datetime, earlier: Sequence[LedgerEntry
 
     Of one table: the page that people decide by, the details, and what readers may see under ``privacy.mode: dp``. Of
     linked tables: a page for each, and two for all together. No seed, no path, no record: the report is published.
-    They are in the language that ``publish.language`` names; what people decide by is there in every other, too.
+    They are in the language that ``publish.language`` names, and beside these in every other one, for the desk.
     """
-    language = language_of(run.config.publish.language)
+    own = language_of(run.config.publish.language)
     if run.config.is_linked:
-        yield from _linked_pages(run, created, earlier, language)
+        yield from _linked_pages(run, created, earlier, own)
         return
     inputs = run_report(run, SINGLE, created, earlier)
-    yield from two_pages(inputs, language=language)
-    yield from other_languages(REPORT, inputs, FIRST_PAGE, TO_DETAILS, language)
+    for language, named in _editions(own):
+        yield from two_pages(inputs, language=language, named=named)
     if run.person.budget is not None and run.person.is_private:
-        yield PUBLIC_REPORT, public_report(run.person, created, language)
+        yield PUBLIC_REPORT, public_report(run.person, created, own)
+
+
+Named = Callable[[str], str]
+"""From the file of a page to that of the same page in a language."""
+
+
+def _editions(own: Language) -> Iterator[tuple[Language, Named]]:
+    """The language of a run's pages, and every other, each with the files of its pages."""
+    yield own, str
+    for code in languages():
+        if code != own.code:
+            yield catalogue(code), partial(translated, code=code)
 
 
 def _linked_pages(
-    run: Pipeline, created: datetime, earlier: Sequence[LedgerEntry], language: Language
+    run: Pipeline, created: datetime, earlier: Sequence[LedgerEntry], own: Language
 ) -> Iterator[tuple[str, str]]:
     config, tables = run.config.model_dump(mode="json") | {"seed": None}, stated_tables(run)
     whole = joint_facts(run)
@@ -212,14 +224,14 @@ def _linked_pages(
         "anonymization": result,
         "private": run.person.is_private,
     }
+    pages: dict[str, ReportInputs] = {}
     for name in run.tables:
         page = run_report(run, name, created)
         facts = replace(table_facts(run, name), generalized=whole.generalized)
         collected = {**page.collected, "verdict": about | {"table": facts}}
-        inputs = replace(page, name=f"{run.config.name}: {name}", collected=collected, **said)
-        yield table_page(name, inputs, language)
-        yield from other_languages(page_of(name), inputs, FIRST_PAGE, TO_ALL_TABLES, language)
+        pages[name] = replace(page, name=f"{run.config.name}: {name}", collected=collected, **said)
     verdict = run.verdict
+    rows = [_linked_row(run, table) for table in tables]
     joint = ReportInputs(
         name=run.config.name,
         created=created,
@@ -229,28 +241,15 @@ def _linked_pages(
         licences=licences(run.config.synthesize.generator),
         versions=library_versions(PACKAGE, *libraries()),
         changes=changes_since(earlier, verdict),
-        collected={
-            "verdict": about | {"table": whole, "tables": tuple(tables)},
-            "tables": [_linked_row(run, table) for table in tables],
-        },
+        collected={"verdict": about | {"table": whole, "tables": tuple(tables)}},
         **said,
     )
-    yield from two_pages(joint, JOINT, JOINT_DETAILS, language)
-    yield from other_languages(REPORT, joint, JOINT, TO_DETAILS, language)
-
-
-TO_DETAILS = DETAILS, "All checks, figures and the method"
-TO_ALL_TABLES = REPORT, "All tables together"
-"""File and name of the page that another one leads to."""
-
-
-def other_languages(
-    name: str, inputs: ReportInputs, sections: Sequence[Section], other: tuple[str, str], language: Language
-) -> Iterator[tuple[str, str]]:
-    """File and HTML of a page that people decide by in each language but its own."""
-    for code in languages():
-        if code != language.code:
-            yield translated(name, code), render_report(inputs, sections, other, catalogue(code))
+    for language, named in _editions(own):
+        for name, inputs in pages.items():
+            yield table_page(name, inputs, language, named)
+        listed = [replace(row, page=row.page and named(row.page)) for row in rows]
+        inputs = replace(joint, collected={**joint.collected, "tables": listed})
+        yield from two_pages(inputs, JOINT, JOINT_DETAILS, language, named)
 
 
 def two_pages(
@@ -258,15 +257,17 @@ def two_pages(
     first: Sequence[Section] = FIRST_PAGE,
     others: Sequence[Section] = SECTIONS_OF_DETAILS,
     language: Language = ENGLISH,
+    named: Named = str,
 ) -> Iterator[tuple[str, str]]:
     """File and HTML of the page that people decide by, and of the page with everything else."""
-    yield REPORT, render_report(inputs, first, TO_DETAILS, language)
-    yield DETAILS, render_report(inputs, others, (REPORT, "The page to decide by"), language)
+    report, details = named(REPORT), named(DETAILS)
+    yield report, render_report(inputs, first, (details, "All checks, figures and the method"), language)
+    yield details, render_report(inputs, others, (report, "The page to decide by"), language)
 
 
-def table_page(name: str, inputs: ReportInputs, language: Language = ENGLISH) -> tuple[str, str]:
+def table_page(name: str, inputs: ReportInputs, language: Language = ENGLISH, named: Named = str) -> tuple[str, str]:
     """File and HTML of the page of one of several tables, with all sections."""
-    return page_of(name), render_report(inputs, other=TO_ALL_TABLES, language=language)
+    return named(page_of(name)), render_report(inputs, other=(named(REPORT), "All tables together"), language=language)
 
 
 def _linked_row(run: Pipeline, table: StatedTable) -> LinkedRow:
@@ -354,7 +355,7 @@ def audit_report(
 def _limits(pipeline: TableRun) -> Iterator[str]:
     yield from LIMITS[pipeline.anonymized is None :]
     yield from () if pipeline.inputs.whole is None else LIMITS_OF_SAMPLE
-    if left_out := not_asked(pipeline.judged_by, pipeline.measured_alone, pipeline.train):
+    if left_out := not_asked(pipeline.judged_by, pipeline.assessment.measured_alone, pipeline.train):
         yield left_out
     found = pipeline.all_rows
     if found is not None:
@@ -365,7 +366,6 @@ def _limits(pipeline: TableRun) -> Iterator[str]:
 
 
 def _losses(pipeline: TableRun) -> dict[str, list[tuple[int, float]]]:
-    """Curve of every loss that the generator reported: step or epoch, value."""
     curves: dict[str, list[tuple[int, float]]] = {}
     for point in pipeline.generated.losses:
         for name, value in point.losses.items():
@@ -384,7 +384,6 @@ def _trade_off(pipeline: TableRun) -> Iterator[TradeOffPoint]:
 
 
 def _group_shares(pipeline: TableRun, smallest: int) -> Iterator[tuple[str, str]]:
-    """Shares of declared groups before and after sampling, without groups of few people."""
     if pipeline.sampled is None:
         return
     for share in pipeline.sampled.shares:
@@ -415,7 +414,6 @@ def licences(generator: str) -> dict[str, str]:
 
 
 def _public_yaml(pipeline: TableRun) -> str:
-    """Method as YAML, without the seed and the path of the source."""
     text: str = yaml.safe_dump(
         public_config(pipeline.config.model_dump(mode="json")), sort_keys=False, allow_unicode=True, width=100
     )

@@ -25,9 +25,11 @@ from hybrid.pipeline.anonymization import Anonymization
 from hybrid.pipeline.config import SINGLE
 from hybrid.pipeline.facts import file_of, joint_facts, stated_tables
 from hybrid.pipeline.pipeline import Pipeline
+from hybrid.pipeline.released_rows import write_released
 from hybrid.pipeline.stages import libraries
 from hybrid.pipeline.table_run import TableRun
 from hybrid.publication.approvals import RAN_BY
+from hybrid.publication.composition import Membership, membership
 from hybrid.publication.draws import count_draw, sealed
 from hybrid.publication.facts import write_facts
 from hybrid.publication.finished_run import (
@@ -101,9 +103,27 @@ def write_draw(run: Pipeline, folder: Path, private_dir: Path) -> None:
     keep_origin(private_dir, run_id, run)
     person = run.person
     if person.anonymized is not None and person.inputs.whole is None:
-        found = person.membership(record_secret(release_key(private_dir)))
+        found = membership_of(person, record_secret(release_key(private_dir)))
         keep_membership(private_dir, run_id, found)
     keep_source_statistics(run, private_dir)
+
+
+def membership_of(person: TableRun, secret: bytes) -> Membership:
+    """Equivalence class of each training record, by keyed hashes that only the secret can repeat.
+
+    Raises
+    ------
+    ConfigError
+        Nothing is anonymized.
+    """
+    before = person.anonymization
+    if before is None:
+        raise ConfigError("without anonymization there are no equivalence classes", hint="add an anonymize section")
+    train, learned = person.inputs.split(person.split_seed).train, person.labelled
+    if before.drawn is not None:
+        kept = before.drawn.kept
+        train, learned = train.take(kept), learned.take(kept)
+    return membership(train, learned, before.anonymized, secret, person.config.record_key)
 
 
 def write_run(
@@ -152,9 +172,8 @@ def write_run(
 
 
 def _write_tables(run: Pipeline, folder: Path) -> str:
-    """Write the released tables in their sources' conventions, public ones as they are; gives their SHA-256."""
     for name, table in run.released.items():
-        run.tables[name].write_released(table, folder / file_of(name, run.config.views[name]))
+        write_released(run.tables[name], table, folder / file_of(name, run.config.views[name]))
     for name, table in run.sources.public.items():
         config = run.config.public[name]
         file, data, where = config.data_file, config.data, folder / file_of(name, config)
@@ -170,13 +189,7 @@ def _write_tables(run: Pipeline, folder: Path) -> str:
 
 
 def write_anonymized(run: Pipeline, folder: Path) -> AnonymizationResult:
-    """Write the results of the first stage alone; of linked tables, those of the person table.
-
-    Raises
-    ------
-    ConfigError
-        The configuration has no ``anonymize`` section.
-    """
+    """Write the results of the first stage alone; of linked tables, those of the person table."""
     person = run.person
     if person.anonymized is None:
         raise ConfigError("the config has no anonymize section", hint="add one, with k and the quasi-identifiers")
@@ -275,7 +288,6 @@ def _order(labels: Table, anonymization: Anonymization) -> Rows:
 def _write_manifest(
     run: Pipeline, folder: Path, created: datetime, kind: str = "run", private_dir: Path | None = None
 ) -> None:
-    """Write the manifest, sealed where there is a private zone."""
     manifest = build_manifest(
         name=run.config.name,
         config=run.config.model_dump(mode="json"),
@@ -292,7 +304,7 @@ def _write_manifest(
         "draw": _number(run),
         RAN_BY: account(),
         "roles": run.roles.to_json(),
-        "explanation": person.statement,
+        "explanation": person.promises.text,
         "differential_privacy": person.is_private,
     }
     if kind == "run":

@@ -16,8 +16,8 @@ from hybrid.jobs.origins import read_origin
 from hybrid.jobs.run import write_draw
 from hybrid.jobs.start import Frames, with_frames
 from hybrid.pipeline.config import RunConfig, configured
-from hybrid.pipeline.people_tables import Origin
 from hybrid.pipeline.pipeline import Pipeline
+from hybrid.pipeline.seeds import Origin
 from hybrid.publication.draws import check_seal
 from hybrid.publication.finished_run import FinishedRun, read_whole_run
 from hybrid.table.typed_table import DATA_FRAME
@@ -61,13 +61,6 @@ def sample_run(
         The same table again, for runs of a DataFrame; of linked tables, by their names.
     work : Path or str
         The private zone of the run.
-    progress : Progress
-        Called as the work advances.
-
-    Returns
-    -------
-    Pipeline
-        As of :func:`hybrid.jobs.start.run`.
 
     Raises
     ------

@@ -38,7 +38,7 @@ def run(
 
     Parameters
     ----------
-    config : RunConfig, RunConfig, Draft, mapping, Path or str
+    config : RunConfig, Draft, mapping, Path or str
         The configuration, a draft of it, or the path of its YAML file. Relative paths in a mapping start at the working
         directory.
     data : pandas.DataFrame, or any table of Arrow's PyCapsule interface (polars, pyarrow), or mapping of str to them
@@ -138,13 +138,7 @@ def configuration(
 
 
 def with_frames(config: RunConfig, data: Frames | None) -> RunConfig:
-    """The configuration with DataFrames in the place of its sources.
-
-    Raises
-    ------
-    ConfigError
-        ``data`` is no table, or names one that the configuration does not have.
-    """
+    """The configuration with DataFrames in the place of its sources."""
     if data is None:
         return config
     if isinstance(data, Mapping):

@@ -40,34 +40,23 @@ WHY = {
 
 @dataclass(frozen=True)
 class TradeOff:
-    """Least loss at every pair of k and suppression limit.
-
-    Parameters
-    ----------
-    of : str
-        Fingerprint of the configuration, but for k and the limit, and of its files (:func:`basis`).
-    loss : str
-        Name of the loss; of "loss" the values are shares of the information, 0..1.
-    k, limit : int and float
-        As configured.
-    records : int
-        Training records that the search was about.
-    points : tuple of TradeoffPoint
-        By k, then by limit, ascending.
-    words : LevelWords
-        The levels of each quasi-identifier in words.
-    costs : RuleCosts
-        At the configured k and limit: with all rules, with k alone, and with k and each rule.
-    """
+    """Least loss at every pair of k and suppression limit."""
 
     of: str
+    """Fingerprint of the configuration, but for k and the limit, and of its files (:func:`basis`)."""
     loss: str
+    """Name of the loss; of "loss" the values are shares of the information, 0..1."""
     k: int
     limit: float
+    """As configured."""
     records: int
+    """Training records that the search was about."""
     points: tuple[TradeoffPoint, ...]
+    """By k, then by limit, ascending."""
     words: LevelWords
+    """The levels of each quasi-identifier in words."""
     costs: RuleCosts
+    """At the configured k and limit: with all rules, with k alone, and with k and each rule."""
 
     def at(self, k: int, limit: float) -> TradeoffPoint:
         """Nearest searched point that is at least as strict; beyond the largest k, the largest."""
@@ -115,15 +104,13 @@ def trade_off_of(
 
     Parameters
     ----------
-    config : RunConfig or RunConfig
+    config : RunConfig
         One that has a curve (:func:`no_curve`); of linked tables, the person table is searched. All but k and the
         limit stays: models, hierarchies, protection of values.
     ks : sequence of int
         Class sizes, 1 or more; the configured one is added.
     limits : sequence of float
         Shares of records that may be left out, 0..1; the configured one is added.
-    progress : Progress
-        Called by the search.
     store : Store, optional
         Where runs keep their stages: the protected records are taken from there.
 

@@ -35,11 +35,6 @@ _SECONDS = 3600.0
 def warm(progress: Progress = silent) -> list[Path]:
     """Compile the loops that searches and default metrics use, by using them on simulated records.
 
-    Parameters
-    ----------
-    progress : Progress
-        Called by the stages.
-
     Returns
     -------
     list of Path

@@ -10,14 +10,13 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from hybrid.lab.demo import demo_plan
-    from hybrid.lab.plan import LabPlan, load_plan
+    from hybrid.lab.plan import LabPlan, demo_plan, load_plan
     from hybrid.lab.run import Laboratory, foresee, run_lab
 
 _HOME = {
     "LabPlan": "plan",
     "Laboratory": "run",
-    "demo_plan": "demo",
+    "demo_plan": "plan",
     "foresee": "run",
     "load_plan": "plan",
     "run_lab": "run",

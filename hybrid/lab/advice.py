@@ -7,8 +7,7 @@ from dataclasses import dataclass
 
 from hybrid.lab.league import Entry, Judged, League
 from hybrid.lab.risk import KNOWN, PLANTED
-from hybrid.lab.tracks import Track, dial_value
-from hybrid.lab.verdicts import is_alarmist
+from hybrid.lab.verdicts import Track, dial_value, is_alarmist
 
 MOST_NAMED = 3
 """Metrics named for a kind of leak; the others are counted."""
@@ -16,28 +15,20 @@ MOST_NAMED = 3
 
 @dataclass(frozen=True)
 class Noticed:
-    """A kind of leak that a metric notices.
-
-    Parameters
-    ----------
-    risk : str
-        The kind.
-    size : str
-        Smallest leak that it notices in at least four of five trials, in words; of several series the largest such one.
-    value : float
-        That size as the dial shows it.
-    position : int
-        Of that size among the levels with a leak.
-    series, of : int
-        Series of the kind in which it notices a leak, and all there are.
-    """
+    """A kind of leak that a metric notices."""
 
     risk: str
+    """The kind."""
     size: str
+    """Smallest leak that it notices in at least four of five trials, in words; of several series the largest such
+    one."""
     value: float
+    """That size as the dial shows it."""
     position: int
+    """Of that size among the levels with a leak."""
     series: int
     of: int
+    """Series of the kind in which it notices a leak, and all there are."""
 
     @property
     def words(self) -> str:
@@ -48,24 +39,16 @@ class Noticed:
 
 @dataclass(frozen=True)
 class Advice:
-    """A metric, to be believed or not.
-
-    Parameters
-    ----------
-    entry : Entry
-        The metric on its table.
-    noticed : tuple of Noticed
-        Kinds of leak that it notices.
-    missed : tuple of str
-        Kinds that it does not notice, and another metric does.
-    against : str
-        Why it is not to be believed; empty: it is.
-    """
+    """A metric, to be believed or not."""
 
     entry: Entry
+    """The metric on its table."""
     noticed: tuple[Noticed, ...]
+    """Kinds of leak that it notices."""
     missed: tuple[str, ...]
+    """Kinds that it does not notice, and another metric does."""
     against: str
+    """Why it is not to be believed; empty: it is."""
 
     @property
     def believed(self) -> bool:
@@ -85,25 +68,17 @@ class Best:
 
 @dataclass(frozen=True)
 class Believing:
-    """Advice about one table.
-
-    Parameters
-    ----------
-    table : str
-        Its name.
-    believe, doubt : tuple of Advice
-        Metrics to believe, those that notice most of the planted leaks first; the others.
-    best : tuple of Best
-        Per kind of leak that some metric to believe notices.
-    unseen : tuple of str
-        Kinds of leak that none of them notices.
-    """
+    """Advice about one table."""
 
     table: str
+    """Its name."""
     believe: tuple[Advice, ...]
     doubt: tuple[Advice, ...]
+    """Metrics to believe, those that notice most of the planted leaks first; the others."""
     best: tuple[Best, ...]
+    """Per kind of leak that some metric to believe notices."""
     unseen: tuple[str, ...]
+    """Kinds of leak that none of them notices."""
 
 
 def believing(found: League) -> tuple[Believing, ...]:
@@ -163,7 +138,6 @@ def _noticed(kind: str, entry: Entry) -> Noticed | None:
 
 
 def _size(track: Track, position: int) -> str:
-    """A level in words."""
     shown, series = dial_value(track, position), track.series
     if series.scale == "share":
         return shown

@@ -35,11 +35,6 @@ def correlations(found: pd.DataFrame) -> pd.DataFrame:
     Of their excess, which is larger the more a metric finds, whichever direction its own number has. What both owe to
     the leak is in it. A trial without a leak that several series of a kind share counts once.
 
-    Parameters
-    ----------
-    found : pandas.DataFrame
-        Every number; see :func:`hybrid.lab.measurements.measurements`.
-
     Returns
     -------
     pandas.DataFrame
@@ -66,13 +61,7 @@ def _of_kind(key: tuple[str, str], part: pd.DataFrame) -> Iterator[tuple[str, st
 
 
 def agreements(table: pd.DataFrame) -> list[Agreement]:
-    """Agreement of the metrics on one table, per kind of leak.
-
-    Parameters
-    ----------
-    table : pandas.DataFrame
-        Rows of :func:`correlations` of one table.
-    """
+    """Agreement of the metrics on one table, per kind of leak."""
     said = []
     for risk, part in table.groupby("risk", sort=False):
         least = part.loc[part["correlation"].idxmin()]
@@ -86,10 +75,6 @@ def matrix_of(table: pd.DataFrame, risk: str, names: Sequence[str]) -> pd.DataFr
 
     Parameters
     ----------
-    table : pandas.DataFrame
-        Rows of :func:`correlations` of one table.
-    risk : str
-        The kind of leak.
     names : sequence of str
         Metrics, in the order of the rows; those without any correlation are left out.
     """

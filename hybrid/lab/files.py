@@ -11,10 +11,10 @@ import pandas as pd
 from hybrid.evaluation import REGISTRY
 from hybrid.evaluation.trust import SCHEMA
 from hybrid.lab.advice import Advice, Believing, believing
-from hybrid.lab.design import Design, GivenTable
 from hybrid.lab.league import Entry, Judged, League
 from hybrid.lab.measurements import Contestant
 from hybrid.lab.measures import POWER, Share
+from hybrid.lab.plan import Design, GivenTable
 from hybrid.lab.verdicts import RULES
 
 DIGITS = 6
@@ -30,10 +30,6 @@ def league_json(plan: Design, found: League, given: GivenTable | None = None) ->
 
     Parameters
     ----------
-    plan : Design
-        What was tried.
-    found : League
-        The judged metrics.
     given : GivenTable, optional
         The table from elsewhere, where leaks were planted into one.
     """

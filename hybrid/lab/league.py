@@ -16,12 +16,20 @@ from hybrid.evaluation.trust import COPIES, WORDS, Word
 from hybrid.lab import measures
 from hybrid.lab.measurements import NULL, is_printed
 from hybrid.lab.measures import Drift, Share, residual_correlation
-from hybrid.lab.risk import Series
-from hybrid.lab.risk.noisy import NO_NOISE
-from hybrid.lab.risk.outliers import CONTROL, OUTLIERS, WAYS, WHOM, series_name
-from hybrid.lab.tracks import Key, Track, track_of
+from hybrid.lab.risk import CONTROL, NO_NOISE, OUTLIERS, WAYS, WHOM, Series, series_name
 from hybrid.lab.trials import LabTrials
-from hybrid.lab.verdicts import Evidence, Verdict, is_alarmist, is_short, judge, over_all_kinds, worst
+from hybrid.lab.verdicts import (
+    Evidence,
+    Key,
+    Track,
+    Verdict,
+    is_alarmist,
+    is_short,
+    judge,
+    over_all_kinds,
+    track_of,
+    worst,
+)
 
 MOST_MOVED = 6
 """Metrics that are named because their rank changes most."""
@@ -38,26 +46,18 @@ class Move:
 
 @dataclass(frozen=True)
 class Transfer:
-    """Agreement of two risk models or tables on the order of metrics.
-
-    Parameters
-    ----------
-    one, other : tuple of str
-        Table and risk model.
-    correlation : float or None
-        Spearman's rank correlation, over metrics, of the share of trials that noticed the leak; None where all
-        metrics are level.
-    metrics : int
-        Number of metrics compared.
-    moved : tuple of Move
-        Metrics whose rank changes most.
-    """
+    """Agreement of two risk models or tables on the order of metrics."""
 
     one: tuple[str, str]
     other: tuple[str, str]
+    """Table and risk model."""
     correlation: float | None
+    """Spearman's rank correlation, over metrics, of the share of trials that noticed the leak; None where all metrics
+    are level."""
     metrics: int
+    """Number of metrics compared."""
     moved: tuple[Move, ...]
+    """Metrics whose rank changes most."""
 
 
 def transfers(tracks: Mapping[tuple[str, str], Sequence[Track]], silent: Sequence[Key]) -> tuple[Transfer, ...]:
@@ -104,26 +104,18 @@ def relatives(tracks: Mapping[tuple[str, str], Sequence[Track]]) -> dict[tuple[s
 
 @dataclass(frozen=True)
 class Removal:
-    """Change of one metric by one removal.
-
-    Parameters
-    ----------
-    series : str
-        Name of the series: generator, way, and people at risk.
-    share : float
-        Share of the people removed, 0..0.5.
-    change : float
-        Mean over repetitions of its excess after the removal minus that after a removal by chance; below 0: the metric
-        sees less risk.
-    low, high : float
-        Student's 95 % interval of the mean, paired within repetitions; None with a single one.
-    """
+    """Change of one metric by one removal."""
 
     series: str
+    """Name of the series: generator, way, and people at risk."""
     share: float
+    """Share of the people removed, 0..0.5."""
     change: float
+    """Mean over repetitions of its excess after the removal minus that after a removal by chance; below 0: the metric
+    sees less risk."""
     low: float | None
     high: float | None
+    """Student's 95 % interval of the mean, paired within repetitions; None with a single one."""
 
     @property
     def is_certain(self) -> bool:
@@ -132,13 +124,7 @@ class Removal:
 
 
 def removals(tracks: Sequence[Track]) -> tuple[Removal, ...]:
-    """Changes of one metric by each removal of the largest share.
-
-    Parameters
-    ----------
-    tracks : sequence of Track
-        Of one metric on one table.
-    """
+    """Changes of one metric by each removal of the largest share."""
     named = {track.series.name: track for track in tracks if track.risk == OUTLIERS.name}
     return tuple(found for name in named if (found := _removal(name, named)) is not None)
 
@@ -185,48 +171,33 @@ class Judged:
 
 @dataclass(frozen=True)
 class Entry:
-    """One metric on one table.
-
-    Parameters
-    ----------
-    data, contestant : str
-        The table; the metric, with the column that it is about, or its number as printed
-        (:class:`hybrid.lab.measurements.Contestant`).
-    false_alarms, voids : Share
-        Trials without a leak whose interval lies above, and below, what is expected.
-    cpu_seconds : float
-        Median over all trials; NaN for a number as printed.
-    judged : tuple of Judged
-        Its tracks.
-    drift : Drift or None
-        Largest change of its number with the size of the table; None where size was not varied.
-    retention : mapping of str to float
-        Excess with a noise, as a share of that without, by noise.
-    removals : tuple of Removal
-        Change of its excess by removing outliers, beyond a removal by chance.
-    verdicts : mapping of str to Verdict
-        By risk model in which a metric noticed anything: the worst over its series.
-    overall : Verdict
-        Over risk models: the worst, or by :func:`hybrid.lab.verdicts.by_kind`.
-    relative : tuple of (str, float) or None
-        The metric that errs most like it, and how much alike.
-    null_band : tuple of float
-        Middle 95 % of its excess in trials without a leak.
-    """
+    """One metric on one table."""
 
     data: str
     contestant: str
+    """The table; the metric, with the column that it is about, or its number as printed
+    (:class:`hybrid.lab.measurements.Contestant`)."""
     false_alarms: Share
     voids: Share
+    """Trials without a leak whose interval lies above, and below, what is expected."""
     cpu_seconds: float
+    """Median over all trials; NaN for a number as printed."""
     judged: tuple[Judged, ...]
+    """Its tracks."""
     drift: Drift | None
+    """Largest change of its number with the size of the table; None where size was not varied."""
     retention: Mapping[str, float]
+    """Excess with a noise, as a share of that without, by noise."""
     removals: tuple[Removal, ...]
+    """Change of its excess by removing outliers, beyond a removal by chance."""
     verdicts: Mapping[str, Verdict]
+    """By risk model in which a metric noticed anything: the worst over its series."""
     overall: Verdict
+    """Over risk models: the worst, or by :func:`hybrid.lab.verdicts.by_kind`."""
     relative: tuple[str, float] | None
+    """The metric that errs most like it, and how much alike."""
     null_band: tuple[float, float]
+    """Middle 95 % of its excess in trials without a leak."""
 
     @property
     def is_printed(self) -> bool:
@@ -251,25 +222,17 @@ class Entry:
 
 @dataclass(frozen=True)
 class League:
-    """Everything that a laboratory found.
-
-    Parameters
-    ----------
-    entries : tuple of Entry
-        The best first, table by table; numbers as printed behind the metrics. Where a metric is compared with others,
-        they do not count: trials without a leak, their yardstick, are nothing that an evaluation has.
-    silent : tuple of Key
-        Series in which no metric noticed anything.
-    transfers : tuple of Transfer
-        Where the order of the metrics holds.
-    uncompared : mapping of Pair to str
-        Metrics without an excess.
-    """
+    """Everything that a laboratory found."""
 
     entries: tuple[Entry, ...]
+    """The best first, table by table; numbers as printed behind the metrics. Where a metric is compared with others,
+    they do not count: trials without a leak, their yardstick, are nothing that an evaluation has."""
     silent: tuple[Key, ...]
+    """Series in which no metric noticed anything."""
     transfers: tuple[Transfer, ...]
+    """Where the order of the metrics holds."""
     uncompared: tuple[Pair, ...]
+    """Metrics without an excess."""
 
     def by_word(self) -> dict[Word, list[str]]:
         """Metrics by their worst verdict over the tables, best first.
@@ -293,10 +256,6 @@ def league(trials: LabTrials, found: pd.DataFrame, overall: Overall = over_all_k
 
     Parameters
     ----------
-    trials : LabTrials
-        What was planned.
-    found : pandas.DataFrame
-        Every number; see :func:`hybrid.lab.measurements.measurements`.
     overall : callable
         Verdict of a metric from its verdicts by risk model.
     """
@@ -362,7 +321,6 @@ def _tracks(pair: Pair, trials: LabTrials, groups: Groups) -> list[Track]:
 
 
 def _nulls(rows: pd.DataFrame | None) -> tuple[Share, Share]:
-    """False alarms and voids of the trials without a leak."""
     low, high = (np.empty(0) if rows is None else rows[f"excess_{end}"].to_numpy(float) for end in ("low", "high"))
     return measures.share(measures.noticed(low)), measures.share(np.nan_to_num(high, nan=1.0) < 0)
 
@@ -389,7 +347,6 @@ def _first_to_notice(tracks: Mapping[Pair, Sequence[Track]], alarms: Mapping[Pai
 
 
 def _adjusted(tracks: Mapping[Pair, Sequence[Track]]) -> dict[tuple[Pair, Key], tuple[float, float]]:
-    """P-values for rising and falling, adjusted over the metrics."""
     by_key: dict[Key, list[tuple[Pair, Track]]] = {}
     for pair, mine in tracks.items():
         for track in mine:
@@ -403,7 +360,6 @@ def _adjusted(tracks: Mapping[Pair, Sequence[Track]]) -> dict[tuple[Pair, Key], 
 
 
 def _by_risk(judged: Sequence[Judged]) -> dict[str, Verdict]:
-    """The worst verdict of each risk model, with its series."""
     found: dict[str, list[Verdict]] = {}
     for track, verdict in ((each.track, each.verdict) for each in judged):
         if verdict is not None:
@@ -415,7 +371,6 @@ def _by_risk(judged: Sequence[Judged]) -> dict[str, Verdict]:
 
 
 def _drift(tracks: Sequence[Track]) -> Drift | None:
-    """Largest and largest certain change with the size of the table."""
     found = [track.drift for track in tracks if track.risk == "size" and track.drift is not None]
     return Drift(max(each.value for each in found), max(each.certain for each in found)) if found else None
 

@@ -45,16 +45,8 @@ def with_noise(train: Table, order: Array, leaked: int, options: RiskOptions, se
 
     Parameters
     ----------
-    train : Table
-        The training records.
     order : numpy.ndarray, shape (n_T,), int
         Its rows; the first ``leaked`` leak.
-    leaked : int
-        Number of leaked records.
-    options : RiskOptions
-        The noise.
-    seed : int
-        Decides the noise fields.
 
     Returns
     -------
@@ -105,7 +97,6 @@ def _is_amount(column: Column, known: Array) -> bool:
 
 
 def _as_numbers(column: Column, values: pd.Series) -> Array:
-    """Numbers with NaN for missing ones; dates and times in the unit of their kind."""
     return numbers_of(values) / column.kind.type.unit
 
 
@@ -154,18 +145,11 @@ def known_leak(train: Table, fresh: Table, options: RiskOptions, seed: int) -> K
         Records of other people of the same population, which no metric sees.
     options : RiskOptions
         Share and noise.
-    seed : int
-        The source of all randomness.
 
     Returns
     -------
     KnownLeak
         ``n = round(size * min(n_T, n_R))`` rows in random order, ``round(leak * n)`` of them training records.
-
-    Raises
-    ------
-    DataError
-        There are not enough records for so many rows.
     """
     n = round(options.size * min(len(train), len(fresh)))
     leaked = round(options.leak * n)
@@ -177,15 +161,15 @@ def known_leak(train: Table, fresh: Table, options: RiskOptions, seed: int) -> K
         )
     from_train = _order(train, seed, "leaked")
     rows = with_noise(train, from_train, leaked, options, seed)
-    others = fresh.frame.take(_order(fresh, seed, "fresh")[: n - leaked])
-    frame = pd.concat([rows, others], ignore_index=True)
+    from_fresh = _order(fresh, seed, "fresh")[: n - leaked]
+    frame = pd.concat([rows, fresh.frame.take(from_fresh)], ignore_index=True)
+    people = np.concatenate([train.persons[from_train[:leaked]], fresh.persons[from_fresh]])
     provenance = np.concatenate([from_train[:leaked], np.full(n - leaked, -1, dtype=from_train.dtype)])
     shuffled = rng_for(seed, "leak", "order").permutation(n)
-    return KnownLeak(Table(frame, train.schema).take(shuffled), provenance[shuffled])
+    return KnownLeak(Table(frame, train.schema).take(shuffled), provenance[shuffled], people[shuffled])
 
 
 def _order(table: Table, seed: int, part: str) -> Array:
-    """All rows in random order, those of a person together."""
     groups = person_groups(table.persons)
     rank = rng_for(seed, "leak", part).permutation(int(groups.max(initial=-1)) + 1)
     return np.argsort(rank[groups], kind="stable")
@@ -203,8 +187,6 @@ def without_unusual(train: Table, options: RemovalOptions, seed: int) -> Table:
         The training records.
     options : RemovalOptions
         Share of the people, 0..0.5, and what makes them unusual.
-    seed : int
-        Decides among equals.
 
     Returns
     -------

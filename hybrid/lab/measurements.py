@@ -81,8 +81,6 @@ def over_nulls(value: float, nulls: Mapping[int, float], own: int | None, *, saf
 
     Parameters
     ----------
-    value : float
-        The number of the table.
     nulls : mapping of int to float
         Numbers of the tables without a leak, by seed.
     own : int or None
@@ -114,8 +112,6 @@ def measurements(trials: LabTrials, rows: Sequence[Mapping[str, Any]]) -> pd.Dat
 
     Parameters
     ----------
-    trials : LabTrials
-        What was planned.
     rows : sequence of mapping
         The row of each planned trial, in that order.
 
@@ -164,7 +160,6 @@ class _Trial:
 
 
 def _names(trials: LabTrials, data: str) -> set[str]:
-    """Configurations of one table."""
     return {trials.nulls[data], *(cell.configuration for cell in trials.cells if cell.data == data)}
 
 

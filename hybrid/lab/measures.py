@@ -114,8 +114,6 @@ def sensitivity(told: Array, rng: np.random.Generator) -> Sensitivity:
     ----------
     told : numpy.ndarray, shape (n_levels, n_seeds), bool
         Of the levels with a leak.
-    rng : numpy.random.Generator
-        Draws the seeds.
     """
     n_levels, n_seeds = told.shape
     drawn = told[:, rng.integers(n_seeds, size=(DRAWS, n_seeds))].mean(axis=-1).T
@@ -151,11 +149,6 @@ def jonckheere(groups: Sequence[Array]) -> Trend:
     """Jonckheere-Terpstra test of rising levels, with the correction for ties.
 
     Hollander, Wolfe and Chicken, Nonparametric Statistical Methods (3rd ed.), section 6.2, eq. 6.19.
-
-    Parameters
-    ----------
-    groups : sequence of numpy.ndarray
-        Values of each level, in order.
 
     Returns
     -------

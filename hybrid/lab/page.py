@@ -10,18 +10,18 @@ import pandas as pd
 from jinja2 import ChoiceLoader, Environment, PackageLoader
 from markupsafe import Markup
 
+from hybrid.base.language import ENGLISH, Language, in_language, language_of
 from hybrid.evaluation import REGISTRY
 from hybrid.evaluation.trust import COPIES
 from hybrid.lab.advice import MOST_NAMED, Advice, Believing, believing
 from hybrid.lab.correlations import agreements, matrix_of
-from hybrid.lab.design import Design, GivenTable
 from hybrid.lab.league import Entry, Judged, League, Transfer
 from hybrid.lab.measurements import NULL, Contestant, title
 from hybrid.lab.measures import Share
+from hybrid.lab.plan import Design, GivenTable
 from hybrid.lab.risk import KNOWN as RISK_MODELS
-from hybrid.lab.tracks import Key, Track, dial_value
 from hybrid.lab.trials import LabTrials
-from hybrid.lab.verdicts import RULES
+from hybrid.lab.verdicts import RULES, Key, Track, dial_value
 from hybrid.report.charts.exploration import CostPoint, cost_chart, curve_chart, sparkline
 from hybrid.report.charts.figures import heat_map
 from hybrid.report.run.metrics import number
@@ -67,7 +67,6 @@ def answer_on_given(found: League, given: GivenTable) -> list[str]:
 
 
 def _as_it_is(found: League, given: GivenTable) -> str:
-    """The findings of those metrics on the table itself."""
     if not given.has_control:
         return (
             "There are no control records: half of the training records stood in for them, so the smallest leaks are "
@@ -99,7 +98,7 @@ def transfer(each: Transfer) -> dict[str, Any]:
         "correlation": each.correlation,
         "word": _order(each.correlation),
         "metrics": each.metrics,
-        "moved": [f"{title(m.contestant)} {m.one:g} → {m.other:g}" for m in each.moved if m.one != m.other],
+        "moved": [(title(m.contestant), f"{m.one:g} → {m.other:g}") for m in each.moved if m.one != m.other],
     }
 
 
@@ -110,10 +109,10 @@ def seconds(value: float) -> str:
     return "under 0.01" if value < 0.005 else f"{value:.2f}"
 
 
-def silent(key: Key) -> str:
-    """A series in which no metric noticed anything."""
+def silent(key: Key) -> tuple[str, str]:
+    """Kind and place of a series in which no metric noticed anything."""
     table, risk, series = key
-    return f"{RISK_MODELS[risk].title}{f', {series}' if series else ''} ({table})"
+    return RISK_MODELS[risk].title, f"{series}, {table}" if series else table
 
 
 def _trusted(entries: list[Entry]) -> str:
@@ -194,41 +193,49 @@ def render_lab(
     failures: Mapping[str, int],
     related: pd.DataFrame,
     given: GivenTable | None = None,
+    language: Language | None = None,
 ) -> str:
     """Render the league as one self-contained HTML document.
 
     Parameters
     ----------
-    plan : Design
-        What was tried.
-    trials : LabTrials
-        Its trials.
-    found : League
-        The judged metrics.
-    failures : mapping of str to int
-        Reasons of failed trials, with their number.
-    related : pandas.DataFrame
-        Correlations of the metrics; see :func:`hybrid.lab.correlations.correlations`.
     given : GivenTable, optional
         The table from elsewhere, where leaks were planted into one.
+    language : Language, optional
+        Of the page; not given: that of ``HYBRID_LANGUAGE``.
 
     Returns
     -------
     str
         HTML with inline styles and figures: no script, no request, aggregates alone.
     """
+    spoken = language_of(None) if language is None else language
+    return in_language(spoken, lambda chosen, note: _page(plan, trials, found, failures, related, given, chosen, note))
+
+
+def _page(
+    plan: Design,
+    trials: LabTrials,
+    found: League,
+    failures: Mapping[str, int],
+    related: pd.DataFrame,
+    given: GivenTable | None,
+    language: Language,
+    note: str,
+) -> str:
     advised = {about.table: about for about in believing(found)}
     tables = [
-        _table(table, plan, found)
-        | {"believing": _believing(advised[table], given), "agreement": _agreement(related, table, found)}
+        _table(table, plan, found, language)
+        | {"believing": _believing(advised[table], given), "agreement": _agreement(related, table, found, language)}
         for table in found.tables
     ]
     sentences = answer(found) if given is None else answer_on_given(found, given)
     return (
-        _templates()
+        _templates(language)
         .get_template("lab.html")
         .render(
             title=plan.name,
+            note=note,
             n_trials=len(trials.planned),
             n_tables=trials.n_configurations,
             plan=plan,
@@ -245,20 +252,22 @@ def render_lab(
     )
 
 
-def _templates() -> Environment:
-    templates = environment()
+def _templates(language: Language) -> Environment:
+    templates = environment(language.code).overlay()
     assert templates.loader is not None
     templates.loader = ChoiceLoader([PackageLoader("hybrid.lab"), templates.loader])
     return templates
 
 
-def _table(table: str, plan: Design, found: League) -> dict[str, Any]:
+def _table(table: str, plan: Design, found: League, language: Language) -> dict[str, Any]:
     entries = [entry for entry in found.entries if entry.data == table]
     n = plan.records(table)
     risks = [name for name in plan.risk_models if any(name in entry.verdicts for entry in entries)]
     noises = list(dict.fromkeys(name for entry in entries for name in entry.retention))
     costs = [
-        CostPoint(title(each.contestant), each.cpu_seconds, each.mean_power, each.overall.word == "trusted")
+        CostPoint(
+            language.own(title(each.contestant)), each.cpu_seconds, each.mean_power, each.overall.word == "trusted"
+        )
         for each in entries
         if each.met_leaks and not each.is_printed
     ]
@@ -266,9 +275,9 @@ def _table(table: str, plan: Design, found: League) -> dict[str, Any]:
         "name": table,
         "n": n,
         "risks": [RISK_MODELS[name].title for name in risks],
-        "rows": [_row(entry, risks, n) for entry in entries],
-        "costs": cost_chart(costs) if costs else "",
-        "curves": [part for name in plan.risk_models for part in _curves(name, entries)],
+        "rows": [_row(entry, risks, n, language) for entry in entries],
+        "costs": cost_chart(costs, language) if costs else "",
+        "curves": [part for name in plan.risk_models for part in _curves(name, entries, language)],
         "noises": noises,
         "retention": [
             {"title": title(e.contestant), "values": [e.retention.get(noise) for noise in noises]}
@@ -285,7 +294,6 @@ def _table(table: str, plan: Design, found: League) -> dict[str, Any]:
 
 
 def _believing(about: Believing, given: GivenTable | None) -> dict[str, Any]:
-    """Metrics to believe, as rows of text."""
     return {
         "believe": [_advised(each, given) for each in about.believe],
         "doubt": [{"title": title(each.entry.contestant), "because": each.against} for each in about.doubt],
@@ -313,8 +321,7 @@ def _advised(advice: Advice, given: GivenTable | None) -> dict[str, Any]:
     }
 
 
-def _agreement(related: pd.DataFrame, table: str, found: League) -> list[dict[str, Any]]:
-    """Agreement of the metrics per kind of leak, with its picture."""
+def _agreement(related: pd.DataFrame, table: str, found: League, language: Language) -> list[dict[str, Any]]:
     here = related[related["data"] == table]
     names = [e.contestant for e in found.entries if e.data == table and not e.is_printed]
     names = [name for name in names if name in set(here["one"]) | set(here["other"])][:MOST_SHOWN]
@@ -325,13 +332,13 @@ def _agreement(related: pd.DataFrame, table: str, found: League) -> list[dict[st
             "median": each.median,
             "least": [title(name) for name in each.least[:2]],
             "correlation": each.least[2],
-            "chart": _correlations(matrix_of(here, each.risk, names)),
+            "chart": _correlations(matrix_of(here, each.risk, names), language),
         }
         for each in agreements(here)
     ]
 
 
-def _row(entry: Entry, risks: Sequence[str], n: int | None) -> dict[str, Any]:
+def _row(entry: Entry, risks: Sequence[str], n: int | None, language: Language) -> dict[str, Any]:
     metric = REGISTRY[Contestant.parse(entry.contestant).metric]
     copied = next((each.track for each in entry.on(*COPIES)), None)
     return {
@@ -340,7 +347,7 @@ def _row(entry: Entry, risks: Sequence[str], n: int | None) -> dict[str, Any]:
         "sentence": metric.sentence,
         "word": entry.overall.word,
         "reasons": entry.overall.reasons,
-        "spark": "" if copied is None else sparkline(copied.curve.means, _levels(copied)),
+        "spark": "" if copied is None else sparkline(copied.curve.means, _levels(copied), language),
         "by_risk": [_noticed(entry.on(risk), n) for risk in risks],
         "alarms": _alarms(entry.false_alarms),
         "tau": None if copied is None or math.isnan(copied.least_tau) else copied.least_tau,
@@ -356,10 +363,11 @@ def _row(entry: Entry, risks: Sequence[str], n: int | None) -> dict[str, Any]:
     }
 
 
-def _chart(track: Track, entry: Entry) -> Markup:
+def _chart(track: Track, entry: Entry, language: Language = ENGLISH) -> Markup:
     position, curve = track.sensitivity.position, track.curve
     noticed = None if position is None or track.series.scale == "none" else position + 1
-    return curve_chart(curve.excess, curve.means, entry.null_band, _levels(track), track.series.dial, noticed)
+    drawn = curve.excess, curve.means, entry.null_band, _levels(track), track.series.dial, noticed
+    return curve_chart(*drawn, language)
 
 
 def _levels(track: Track) -> list[str]:
@@ -388,8 +396,7 @@ def _alarms(found: Share) -> str:
     return f"{found.hits} of {found.trials} ({100 * found.low:.0f}–{100 * found.high:.0f} %)"
 
 
-def _curves(risk: str, entries: Sequence[Entry]) -> list[dict[str, Any]]:
-    """Small multiples of one risk model, one group per series."""
+def _curves(risk: str, entries: Sequence[Entry], language: Language) -> list[dict[str, Any]]:
     names = dict.fromkeys(each.track.series.name for entry in entries for each in entry.on(risk))
     groups = []
     for name in names:
@@ -397,7 +404,7 @@ def _curves(risk: str, entries: Sequence[Entry]) -> list[dict[str, Any]]:
             {
                 "title": title(entry.contestant),
                 "word": "" if judged.verdict is None else judged.verdict.word,
-                "chart": _chart(judged.track, entry),
+                "chart": _chart(judged.track, entry, language),
             }
             for entry in entries
             for judged in entry.on(risk)
@@ -409,7 +416,7 @@ def _curves(risk: str, entries: Sequence[Entry]) -> list[dict[str, Any]]:
     return groups
 
 
-def _correlations(matrix: pd.DataFrame) -> Markup:
-    values = matrix.to_numpy()
+def _correlations(matrix: pd.DataFrame, language: Language) -> Markup:
+    values, names = matrix.to_numpy(), [language.own(title(one)) for one in matrix.index]
     description = "Rank correlations of the metrics, in hundredths"
-    return Markup(heat_map([title(one) for one in matrix.index], values, values, description, signed=True))
+    return Markup(heat_map(names, values, values, description, signed=True, language=language))

@@ -2,14 +2,18 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from importlib import resources
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Literal, Self
+from typing import TYPE_CHECKING, Any, Literal, Protocol, Self
 
 from pydantic import Field, model_validator
 
 from hybrid.base.config_files import read_yaml, validated
 from hybrid.base.options import Options, composed_options
 from hybrid.comparison.plan import chosen_scale
+from hybrid.demo import write_demo
 from hybrid.evaluation import REGISTRY as METRICS
 from hybrid.evaluation.metric import SWITCHED
 from hybrid.lab.risk import REGISTRY, RiskModel
@@ -158,8 +162,6 @@ def load_plan(path: Path, scale: str | None = None) -> LabPlan:
 
     Parameters
     ----------
-    path : Path
-        A YAML file.
     scale : str, optional
         The budget, instead of the plan's own choice.
 
@@ -178,3 +180,71 @@ def load_plan(path: Path, scale: str | None = None) -> LabPlan:
     if budget.rows is not None:
         changes["data"] = {key: each.model_copy(update={"rows": budget.rows}) for key, each in plan.data.items()}
     return plan.model_copy(update=changes | {"scale": name})
+
+
+class Design(Protocol):
+    """Plan of a laboratory, whether its tables are made or given."""
+
+    @property
+    def name(self) -> str:
+        """Title."""
+
+    @property
+    def scale(self) -> str | None:
+        """Name of the budget."""
+
+    @property
+    def seeds(self) -> Sequence[int]:
+        """One per repetition."""
+
+    @property
+    def null_seeds(self) -> int:
+        """Number of further trials without a leak."""
+
+    @property
+    def risk_models(self) -> Mapping[str, tuple[RiskModel, Options]]:
+        """Kinds of leak that are tried."""
+
+    def records(self, table: str) -> int | None:
+        """Records of a table with a leak; None where that is not known."""
+
+
+@dataclass(frozen=True)
+class GivenTable:
+    """A table from elsewhere, into which leaks were planted."""
+
+    rows: Mapping[str, int]
+    """Rows that were used of train, control (where it is given) and synthetic."""
+    excesses: Mapping[str, tuple[float, float, float]]
+    """Excess of each metric on the table as it is, with its interval; empty without control records."""
+    not_planted: Mapping[str, str] = field(default_factory=dict)
+    """Why kinds of leak could not be planted."""
+    not_computable: Mapping[str, str] = field(default_factory=dict)
+    """Why metrics gave no number."""
+    notes: Sequence[str] = ()
+    """On the files."""
+
+    @property
+    def has_control(self) -> bool:
+        """True if control records were given."""
+        return "control" in self.rows
+
+
+SEED = 20240501
+
+
+def demo_plan(scale: str | None = None) -> LabPlan:
+    """The packaged plan.
+
+    Raises
+    ------
+    ConfigError
+        There is no such scale.
+    """
+    return load_plan(Path(str(resources.files("hybrid.lab") / "demo.yaml")), scale)
+
+
+def write_table(plan: LabPlan, folder: Path) -> None:
+    """Write as many simulated admissions as the plan uses, and their configuration."""
+    rows = max(choice.rows or 0 for choice in plan.data.values())
+    write_demo(folder, rows=rows, seed=SEED, several=False)

@@ -19,12 +19,11 @@ from hybrid.comparison.forecast import Forecast, foreseen
 from hybrid.comparison.results import collect, filled_alone, kept_store
 from hybrid.comparison.trial import Workplace
 from hybrid.lab.correlations import correlations
-from hybrid.lab.design import Design, GivenTable
 from hybrid.lab.files import league_json, league_table
 from hybrid.lab.league import League, league
 from hybrid.lab.measurements import measurements
 from hybrid.lab.page import render_lab
-from hybrid.lab.plan import LabPlan
+from hybrid.lab.plan import Design, GivenTable, LabPlan
 from hybrid.lab.trials import LabTrials, lab_trials
 from hybrid.synthesize.registry import require
 
@@ -58,11 +57,6 @@ class Laboratory:
 def foresee(plan: LabPlan, folder: Path, out: Path) -> Forecast:
     """Count what a plan computes, without computing anything.
 
-    Parameters
-    ----------
-    plan, folder, out
-        As for :func:`run_lab`.
-
     Raises
     ------
     HybridError
@@ -86,8 +80,6 @@ def run_lab(
 
     Parameters
     ----------
-    plan : LabPlan
-        What to try.
     folder : Path
         Where base configurations are relative to.
     out : Path
@@ -97,17 +89,8 @@ def run_lab(
         Interrupted, the same call continues there.
     jobs : int
         Trials at a time, each in its own process.
-    progress : Progress
-        Called after every trial.
     scheduler : str, optional
         Address of a Dask scheduler on whose workers the trials run instead.
-    retry_failed : bool
-        Whether trials that failed earlier are run again.
-
-    Returns
-    -------
-    Laboratory
-        The league, and every number.
 
     Raises
     ------
@@ -128,7 +111,6 @@ def run_lab(
 
 
 def _refuse_missing(trials: LabTrials) -> None:
-    """Check that every generator of the plan can run here."""
     configs = [each.trial.config for each in trials.planned if each.trial.config is not None]
     engines = {type(engine): engine for engine in (c.synthesize.engine for c in configs if not c.synthesize.is_off)}
     problems: list[Problem] = []
@@ -156,12 +138,6 @@ def write_results(
 
     Parameters
     ----------
-    plan, trials
-        What was tried.
-    result : Laboratory
-        What was found.
-    out : Path
-        Its folder.
     given : GivenTable, optional
         The table from elsewhere, where leaks were planted into one.
     """

@@ -36,9 +36,9 @@ from hybrid.evaluation.planted_leaks import LEAKS, Leak, LeakName, Planted
 from hybrid.evaluation.price import sizes_of, total_price
 from hybrid.evaluation.run_metrics import metrics_of, remembering
 from hybrid.jobs.audited import Audited
-from hybrid.lab.design import GivenTable
 from hybrid.lab.league import league
 from hybrid.lab.measurements import SUBJECT, measurements
+from hybrid.lab.plan import GivenTable
 from hybrid.lab.risk import PLANTED, RiskModel
 from hybrid.lab.run import KIND, Laboratory, write_results
 from hybrid.lab.trials import Cell, LabTrials
@@ -79,24 +79,16 @@ FIRST_NULL_SEED = 1_000_000
 
 @dataclass(frozen=True)
 class TablesPlan:
-    """Trials on one table from elsewhere.
-
-    Parameters
-    ----------
-    name : str
-        What the synthetic table is called.
-    audited : Audited
-        The tables.
-    evaluate : EvaluateOptions
-        How the metrics are computed, and which if it names any.
-    scale : str or None
-        Key of :data:`SCALES`.
-    """
+    """Trials on one table from elsewhere."""
 
     name: str
+    """What the synthetic table is called."""
     audited: Audited
+    """The tables."""
     evaluate: EvaluateOptions
+    """How the metrics are computed, and which if it names any."""
     scale: str | None = None
+    """Key of :data:`SCALES`."""
     not_planted: Mapping[str, str] = field(default_factory=dict)
     """Why kinds of leak cannot be planted, by their name and way."""
 
@@ -178,7 +170,6 @@ class TablesPlan:
 
 
 def _at_most(table: Table, rows: int | None, role: str) -> Table:
-    """So many rows at most, persons whole, by chance."""
     if rows is None or len(table) <= rows:
         return table
     groups = person_groups(table.persons)
@@ -257,15 +248,12 @@ def run_trials(plan: TablesPlan, todo: Sequence[Planned]) -> Iterator[tuple[Plan
 
 @dataclass
 class _Seed:
-    """The trials of one seed: one draw of who counts as training record."""
-
     plan: TablesPlan
     number: int
     _kept: dict[str, Planted] = field(default_factory=dict)
 
     @cached_property
     def context(self) -> Context:
-        """The table without a planted leak."""
         train, control = self._sides()
         share = remembering({})
         return Context(train, control, self.plan.synthetic, self.plan.options, self.number, share=share)
@@ -277,7 +265,6 @@ class _Seed:
         return everybody.take(~control), everybody.take(control)
 
     def measured(self, name: str) -> Row:
-        """Columns of the metrics of one configuration."""
         if name == AS_IT_IS:
             train, control = self.plan.originals
             share = remembering({})
@@ -338,13 +325,7 @@ class TablesForecast:
 
 
 def foresee_tables(plan: TablesPlan, out: Path) -> TablesForecast:
-    """Count what a plan measures, without measuring anything.
-
-    Parameters
-    ----------
-    plan, out
-        As for :func:`run_on_tables`.
-    """
+    """Count what a plan measures, without measuring anything."""
     plan = replace(plan, not_planted=cannot_be_planted(plan))
     trials = tables_trials(plan)
     rows = Rows(out / ROWS).read()
@@ -374,19 +355,8 @@ def run_on_tables(
 
     Parameters
     ----------
-    plan : TablesPlan
-        The tables, and what is tried on them.
     out : Path
         Private. Gets the files of :func:`hybrid.lab.run_lab`. Interrupted, the same call continues there.
-    progress : Progress
-        Called after every trial.
-    retry_failed : bool
-        Whether trials that failed earlier are run again.
-
-    Returns
-    -------
-    Laboratory
-        The league, and every number.
 
     Raises
     ------
@@ -417,7 +387,6 @@ def _written(plan: TablesPlan, trials: LabTrials, rows: Sequence[Mapping[str, An
 
 
 def _given(plan: TablesPlan, trials: LabTrials, rows: Sequence[Mapping[str, Any]]) -> GivenTable:
-    """The table itself, from the trial as it is."""
     train, control = plan.originals
     sizes = {"train": len(train), "control": 0 if control is None else len(control), "synthetic": len(plan.synthetic)}
     lacking: dict[str, str] = {}

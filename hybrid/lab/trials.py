@@ -12,32 +12,23 @@ from hybrid.base.hashing import fingerprint
 from hybrid.comparison.schedule import Configuration, Planned, planned_trials
 from hybrid.evaluation import REGISTRY as METRICS
 from hybrid.lab.plan import DataChoice, LabPlan
-from hybrid.lab.risk import Level, Series
-from hybrid.lab.risk.model import NO_LEAK
-from hybrid.pipeline.config import configured, refuse_linked
+from hybrid.lab.risk import NO_LEAK, Level, Series
+from hybrid.pipeline.config import configured
 
 
 @dataclass(frozen=True)
 class Cell:
-    """One level of one series on one table.
-
-    Parameters
-    ----------
-    data, risk : str
-        Names of the table and of the risk model.
-    series : Series
-        The dial.
-    position : int
-        Of the level, from 0.
-    configuration : str
-        Name of the configuration that makes the table; cells may share one.
-    """
+    """One level of one series on one table."""
 
     data: str
     risk: str
+    """Names of the table and of the risk model."""
     series: Series
+    """The dial."""
     position: int
+    """Of the level, from 0."""
     configuration: str
+    """Name of the configuration that makes the table; cells may share one."""
 
     @property
     def value(self) -> float:
@@ -69,8 +60,6 @@ def lab_trials(plan: LabPlan, folder: Path) -> LabTrials:
 
     Parameters
     ----------
-    plan : LabPlan
-        What to try.
     folder : Path
         Where base configurations are relative to.
 
@@ -97,16 +86,12 @@ def lab_trials(plan: LabPlan, folder: Path) -> LabTrials:
 
 
 class _Configurations:
-    """Distinct configurations, named by what they are."""
-
     def __init__(self) -> None:
         self.by_name: dict[str, Configuration] = {}
 
 
 @dataclass(frozen=True)
 class _Make:
-    """Configurations of one table."""
-
     data: str
     content: Mapping[str, Any]
     common: Mapping[str, Any]
@@ -117,7 +102,6 @@ class _Make:
         """Name of the configuration of a level; equal ones have one name."""
         settings = {**self.common, **level.settings}
         config = configured(self.content, settings, self.base)
-        refuse_linked(config, str(self.base))
         # The name stays the same when a plan gets further levels, so that finished rows are found again.
         name = f"{self.data}-{fingerprint(config)[:12]}"
         self.found.by_name.setdefault(name, Configuration(name, {}, config))
@@ -125,7 +109,6 @@ class _Make:
 
 
 def _common(plan: LabPlan, choice: DataChoice) -> dict[str, Any]:
-    """Settings of all trials: nothing but the known leak changes a table."""
     needs = {need for name in plan.metric_names for need in METRICS[name].needs}
     return {
         "stages": None,

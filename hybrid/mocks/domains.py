@@ -46,24 +46,16 @@ INTERVALS = 20
 
 @dataclass(frozen=True)
 class MockedColumn:
-    """One column of a mock table.
-
-    Parameters
-    ----------
-    domain : Domain
-        Its values. Of an identifier, none are drawn.
-    origin : Origin
-        Where they come from.
-    missing : float
-        Share of empty cells, 0 or more and below 1.
-    form : str or None
-        Of an identifier.
-    """
+    """One column of a mock table."""
 
     domain: Domain
+    """Its values. Of an identifier, none are drawn."""
     origin: Origin
+    """Where they come from."""
     missing: float = 0.0
+    """Share of empty cells, 0 or more and below 1."""
     form: str | None = None
+    """Of an identifier."""
 
     @property
     def column(self) -> Column:
@@ -143,7 +135,6 @@ def _unknown(options: MockOptions, names: Mapping[str, ColumnOptions]) -> Iterat
 
 
 def _declared(config: RunConfig, name: str) -> MockColumn:
-    """Public knowledge in the section ``privacy``, if there is one."""
     known = None if config.privacy is None else config.privacy.columns.get(name)
     return MockColumn() if known is None else MockColumn.model_validate(known.model_dump(exclude_unset=True))
 

@@ -28,38 +28,25 @@ PREFIX = "MOCK"
 
 @dataclass(frozen=True)
 class MockTable:
-    """One mock table.
-
-    Parameters
-    ----------
-    table : Table
-        Its rows.
-    columns : tuple of MockedColumn
-        Where the values of each column come from.
-    kept, unkept : tuple of str
-        Sentences of the constraints that every row keeps, and of those that it may break.
-    """
+    """One mock table."""
 
     table: Table
+    """Its rows."""
     columns: tuple[MockedColumn, ...]
+    """Where the values of each column come from."""
     kept: tuple[str, ...] = ()
     unkept: tuple[str, ...] = ()
+    """Sentences of the constraints that every row keeps, and of those that it may break."""
 
 
 @dataclass(frozen=True)
 class MockTables:
-    """Mock tables of a configuration.
-
-    Parameters
-    ----------
-    tables : mapping of str to MockTable
-        By name; of a single table under the empty name.
-    public : mapping of str to Table
-        Public tables of linked ones, copied as they are.
-    """
+    """Mock tables of a configuration."""
 
     tables: Mapping[str, MockTable]
+    """By name; of a single table under the empty name."""
     public: Mapping[str, Table] = field(default_factory=dict)
+    """Public tables of linked ones, copied as they are."""
 
 
 def mock_tables(config: RunConfig, rows: int, seed: int, shares: Mapping[str, Array] | None = None) -> MockTables:
@@ -71,12 +58,8 @@ def mock_tables(config: RunConfig, rows: int, seed: int, shares: Mapping[str, Ar
 
     Parameters
     ----------
-    config : RunConfig or RunConfig
-        With the kind of every column.
     rows : int
         Rows, or persons of linked tables, 1 or more.
-    seed : int
-        Decides every value.
     shares : mapping of str to numpy.ndarray, optional
         Of a single table: probabilities of the states of a column's intervals (:attr:`MockedColumn.in_intervals`), the
         missing one last. By default all values are equally likely.
@@ -96,8 +79,6 @@ def mock_tables(config: RunConfig, rows: int, seed: int, shares: Mapping[str, Ar
 
 @dataclass(frozen=True)
 class _Values:
-    """Values of the columns of one table that are no identifiers."""
-
     config: RunConfig
     columns: tuple[MockedColumn, ...]
     seed: int
@@ -116,7 +97,6 @@ class _Values:
         return Rules(tuple(one.fit(empty, 1) if one.learns == "nothing" else Rule(one) for one in known))
 
     def held(self, rows: int, name: str) -> Table:
-        """So many rows that keep the rules, without identifiers."""
         schema = Schema(tuple(one.column for one in self.learned))
         if not rows or not self.learned:
             return Table(pd.DataFrame(index=pd.RangeIndex(rows), columns=schema.names), schema)
@@ -167,8 +147,6 @@ def _is_of_records(constraint: Constraint) -> bool:
 
 @dataclass(frozen=True)
 class _Single(_Values):
-    """A single table, whose persons may have several rows."""
-
     def drawn(self, rows: int) -> MockTable:
         data, rng = self.config.data, rng_for(self.seed, "mock", "persons")
         table, persons = self.held(rows, SINGLE), np.arange(rows)
@@ -253,7 +231,6 @@ def _parent_keys(
 def _linked_columns(
     config: RunConfig, name: str, view: RunConfig, public: Mapping[str, Table]
 ) -> tuple[MockedColumn, ...]:
-    """Columns of a linked table, with those of its keys; references have the keys of public tables."""
     options = config.links.tables[name]
     own = {*options.columns, *(one for one in (options.key, options.parent and options.parent.column) if one)}
     columns = {
@@ -270,7 +247,6 @@ def _linked_columns(
 
 
 def _of_table(name: str, view: RunConfig) -> MockOptions | None:
-    """Section ``mock`` about one of linked tables, whose columns are called TABLE.COLUMN."""
     options, before = view.mock, f"{name}."
     if options is None:
         return None
@@ -306,11 +282,6 @@ def numbered(one: MockedColumn, of: Codes) -> pd.Series:
         An identifier. Whole numbers and texts are numbered, all others stay empty.
     of : numpy.ndarray, shape (n_rows,), int64
         What each row is named after, from 0: its own place, its person, a row of a parent table.
-
-    Raises
-    ------
-    ConfigError
-        The form has too few digits.
     """
     kind, numbers, form = one.column.kind, of + 1, one.form
     if kind not in (Kind.INTEGER, Kind.CATEGORICAL):

@@ -37,30 +37,20 @@ _ORIGINS: dict[Origin, str] = {
 
 @dataclass(frozen=True)
 class MockStatement:
-    """Facts of mock tables.
-
-    Parameters
-    ----------
-    config : RunConfig or RunConfig
-        What they were made from.
-    made : MockTables
-        The tables.
-    policy : Policy
-        That says which mock tables may leave without a review.
-    budget : Budget or None
-        What noisy counts of the records spent; None: no record was read.
-    counted : tuple of str
-        Columns whose values follow noisy counts.
-    guessed : bool
-        Whether the configuration was guessed from the records, and no person has decided it.
-    """
+    """Facts of mock tables."""
 
     config: RunConfig
+    """What they were made from."""
     made: MockTables
+    """The tables."""
     policy: Policy
+    """That says which mock tables may leave without a review."""
     budget: Budget | None = None
+    """What noisy counts of the records spent; None: no record was read."""
     counted: tuple[str, ...] = ()
+    """Columns whose values follow noisy counts."""
     guessed: bool = False
+    """Whether the configuration was guessed from the records, and no person has decided it."""
 
     @property
     def mark(self) -> str:

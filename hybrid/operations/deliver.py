@@ -105,10 +105,6 @@ def deliver(
 
     Parameters
     ----------
-    release : Path
-        A published release.
-    options : DeliverOptions
-        The targets.
     data : mapping of str to DataOptions
         Source of every released table, by the name of its file without the suffix, and what its columns are.
     folder : Path
@@ -153,7 +149,6 @@ def deliver(
 
 @contextmanager
 def _of_release(name: str) -> Iterator[None]:
-    """Problems of the block as those of a published release."""
     try:
         yield
     except HybridError as error:
@@ -165,15 +160,6 @@ def _of_release(name: str) -> Iterator[None]:
 
 def recall(options: DeliverOptions, names: Iterable[str], data_set: str, private_dir: Path) -> None:
     """Take withdrawn releases out of a warehouse that holds versions.
-
-    Parameters
-    ----------
-    options, private_dir
-        As for :func:`deliver`.
-    names : iterable of str
-        Released tables.
-    data_set : str
-        Name of the data set.
 
     Raises
     ------
@@ -197,8 +183,6 @@ def check_targets(
 
     Parameters
     ----------
-    options, data, folder
-        As for :func:`deliver`.
     releases_dir : Path, optional
         The folder of all releases.
 
@@ -236,13 +220,7 @@ def check_targets(
 
 
 def _sql_places(target: SqlTarget, names: Iterable[str]) -> dict[str, str]:
-    """Table of the database for every released table.
-
-    Raises
-    ------
-    ConfigError
-        Two released tables have one place.
-    """
+    """Table of the database for every released table."""
     places = {name: target.table.replace(PLACEHOLDER, name) for name in names}
     if len({place.lower() for place in places.values()}) < len(places):
         raise ConfigError(
@@ -258,8 +236,6 @@ def _local(place: str, folder: Path) -> Path:
 
 @dataclass(frozen=True)
 class _Target:
-    """A target, and what brings a release there."""
-
     name: str
     state: str
     """What is remembered of a target that has the release."""
@@ -300,7 +276,6 @@ def _remember(state: Path, text: str) -> None:
 
 
 def _copy(release: Path, place: str, folder: Path) -> None:
-    """Copy all files, the certificate last, then the pointer: a reader who follows it finds a whole release."""
     if is_url(place):
         filesystem, root = storage(place)
     else:
@@ -319,7 +294,6 @@ def _copy(release: Path, place: str, folder: Path) -> None:
 
 
 def _refuse_foreign_pointer(target: Path) -> None:
-    """Refuse a folder whose ``latest`` is something that delivery did not write."""
     pointer = target / LATEST
     if not pointer.exists() and not pointer.is_symlink():
         return
@@ -330,7 +304,6 @@ def _refuse_foreign_pointer(target: Path) -> None:
 
 
 def _put(filesystem: pafs.FileSystem, path: str, content: bytes) -> None:
-    """Write a file that appears whole; object storages do so by themselves."""
     if not isinstance(filesystem, pafs.LocalFileSystem):
         with filesystem.open_output_stream(path) as stream:
             stream.write(content)
@@ -370,7 +343,6 @@ def _table(file: Path, data: DataOptions) -> Table:
 
 
 def _rows(file: Path, data: DataOptions) -> pa.RecordBatchReader:
-    """Rows of a released file; of Parquet a batch at a time."""
     if file.suffix not in PARQUET_SUFFIXES:
         table = to_arrow(_table(file, data))
         return plain_rows(table.schema, table.to_batches(CHUNK))

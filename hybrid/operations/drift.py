@@ -62,27 +62,18 @@ _TAG_BYTES = 8
 
 @dataclass(frozen=True)
 class ColumnStatistics:
-    """Distribution of the rows of one column.
-
-    Parameters
-    ----------
-    kind : Kind
-        Of the column.
-    missing : int
-        Rows without a value.
-    edges : tuple of float
-        Of numbers (dates: microseconds since 1970): bin i holds edges[i-1] < x <= edges[i]; empty for categories.
-    categories : tuple of str
-        Keyed hashes of the frequent categories; empty for numbers.
-    counts : tuple of int
-        Rows in each bin: len(edges) + 1 of them; or of each category, and the others last.
-    """
+    """Distribution of the rows of one column."""
 
     kind: Kind
+    """Of the column."""
     missing: int
+    """Rows without a value."""
     edges: tuple[float, ...] = ()
+    """Of numbers (dates: microseconds since 1970): bin i holds edges[i-1] < x <= edges[i]; empty for categories."""
     categories: tuple[str, ...] = ()
+    """Keyed hashes of the frequent categories; empty for numbers."""
     counts: tuple[int, ...] = ()
+    """Rows in each bin: len(edges) + 1 of them; or of each category, and the others last."""
 
 
 @dataclass(frozen=True)
@@ -196,12 +187,8 @@ def compare(old: TableStatistics, new: TableStatistics, options: DriftOptions) -
 
     Parameters
     ----------
-    old : TableStatistics
-        Of the table behind the last release.
     new : TableStatistics
         Of tonight's, counted in the bins of ``old``.
-    options : DriftOptions
-        The limits.
 
     Returns
     -------
@@ -221,8 +208,6 @@ def compare_tables(
     ----------
     old, new : mapping of str to TableStatistics
         By the name of the table; the empty name where there is only one.
-    options : DriftOptions
-        The limits.
 
     Returns
     -------
@@ -345,13 +330,7 @@ def keep_baseline(private_dir: Path, data_set: str, data_tag: str, baseline: Bas
 
 
 def find_baseline(private_dir: Path, data_set: str, data_tag: str) -> Baseline | None:
-    """Baseline under the tag of a source; None if absent or damaged.
-
-    Raises
-    ------
-    OutputError
-        A newer version of this program wrote it.
-    """
+    """Baseline under the tag of a source; None if absent or damaged."""
     path = _path(private_dir, data_set, data_tag)
     try:
         content = json.loads(path.read_text())

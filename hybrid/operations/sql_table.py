@@ -44,10 +44,6 @@ def replace_sql_tables(tables: Mapping[str, Table], url_env: str, release: str) 
     ----------
     tables : mapping of str to Table
         What each target holds afterwards. A target is a table, with its schema if it is not the default one.
-    url_env : str
-        The environment variable with the database's URL.
-    release : str
-        Name of the release, entered beside the tables.
 
     Raises
     ------
@@ -93,8 +89,6 @@ def refuse_source(source: SqlOptions | None, url_env: str, target: str) -> None:
     ----------
     source : SqlOptions or None
         The source, if it is a database.
-    url_env, target : str
-        Place of delivery, as for :func:`replace_sql_tables`.
 
     Raises
     ------
@@ -117,13 +111,7 @@ def refuse_source(source: SqlOptions | None, url_env: str, target: str) -> None:
 
 
 def _prepared(connection: sa.Connection, types: Mapping[str, Any], url_env: str, target: str) -> sa.Table:
-    """The target without rows, made with columns of these types if it is not there.
-
-    Raises
-    ------
-    OutputError
-        Its rows are not ours, or it has other columns.
-    """
+    """The target without rows, made with columns of these types if it is not there."""
     import sqlalchemy as sa
 
     schema, _, name = target.rpartition(".")
@@ -214,13 +202,11 @@ def _digest(connection: sa.Connection, url_env: str, target: str) -> str:
 
 
 def _key(connection: sa.Connection, target: str) -> tuple[str, str]:
-    """Schema and name of a table, the default schema by its name."""
     schema, _, name = target.rpartition(".")
     return schema or connection.dialect.default_schema_name or "", name
 
 
 def _name(target: str) -> str:
-    """Name of a table for comparison: no schema, lower case."""
     return target.rpartition(".")[2].lower()
 
 

@@ -43,25 +43,17 @@ Rows = Callable[[], pa.RecordBatchReader]
 
 @dataclass(frozen=True)
 class Version:
-    """Comment of a table or view that delivery made.
-
-    Parameters
-    ----------
-    view : str
-        The view, as the configuration names it.
-    data_set, release : str
-        Of the rows.
-    rows : int
-        Number of rows; -1 while they are written (Spark).
-    at : str
-        When it was made; UTC, ISO 8601.
-    """
+    """Comment of a table or view that delivery made."""
 
     view: str
+    """The view, as the configuration names it."""
     data_set: str
     release: str
+    """Of the rows."""
     rows: int
+    """Number of rows; -1 while they are written (Spark)."""
     at: str
+    """When it was made; UTC, ISO 8601."""
 
     def to_comment(self) -> str:
         return json.dumps({_MARK: asdict(self)})
@@ -95,14 +87,10 @@ def deliver_versions(
     tables : mapping of str to callable
         Rows of each released table, by the view that shows them: its name, with its schema if that is not the default
         one.
-    url_env : str
-        The environment variable with the warehouse's URL.
     data_set, release : str
         Name of the data set, and of the release.
     keep : int or None
         Newest versions that stay, 1 or more; None: all.
-    withdrawn : collection of str
-        Releases whose versions are dropped.
 
     Raises
     ------
@@ -181,7 +169,6 @@ def _opened(url_env: str, views: Collection[str]) -> Iterator[Warehouse]:
 
 
 def _lock(warehouse: Warehouse, view: str) -> None:
-    """Lock a view until the session ends; that of a killed process ends a moment later."""
     key = warehouse.literal(f"hybrid-release {_schema(warehouse, view)}.{_plain(view)}")
     end = monotonic() + LOCK_SECONDS
     while not warehouse.execute(f"SELECT pg_try_advisory_lock(hashtextextended({key}, 0))")[0][0]:
@@ -212,7 +199,6 @@ def _refuse_foreign(
 
 
 def _write(warehouse: Warehouse, view: str, rows: Rows, data_set: str, release: str) -> None:
-    """Write all rows of a version, or no table."""
     table = _name(view, release)
     made = Version(view, data_set, release, -1, datetime.now(UTC).isoformat(timespec="microseconds"))
     # Spark has no transactions: what is not whole yet has another name.
@@ -229,7 +215,6 @@ def _write(warehouse: Warehouse, view: str, rows: Rows, data_set: str, release: 
 
 
 def _switch(warehouse: Warehouse, shown: Mapping[str, str | None]) -> None:
-    """Let views show these tables, or drop them, all in one transaction."""
     with warehouse.transaction():
         for view, table in shown.items():
             name, there = warehouse.quoted(view), _key(warehouse, view) in _objects(warehouse, view)

@@ -39,24 +39,16 @@ _UNDERFLOW = -650.0
 
 @dataclass(frozen=True)
 class Guarantee:
-    """One point of the trade-off.
-
-    Parameters
-    ----------
-    k : int
-        Least number of records in a class of the sample.
-    beta : float
-        Probability that a record is sampled, in (0, 1).
-    epsilon : float
-        0 or more.
-    log10_delta : float
-        Decimal logarithm of delta, at most 0; a number even where delta itself is too small for a float.
-    """
+    """One point of the trade-off."""
 
     k: int
+    """Least number of records in a class of the sample."""
     beta: float
+    """Probability that a record is sampled, in (0, 1)."""
     epsilon: float
+    """0 or more."""
     log10_delta: float
+    """Decimal logarithm of delta, at most 0; a number even where delta itself is too small for a float."""
 
     @property
     def delta(self) -> float:
@@ -181,11 +173,6 @@ def large_class(beta: float, epsilon: float, delta: float) -> int:
     """Smallest size of a class from which :func:`delta_of_large_class` is at most ``delta``.
 
     Arguments as there; ``epsilon`` above 0 and ``delta`` in (0, 1).
-
-    Raises
-    ------
-    ConfigError
-        An argument is out of range.
     """
     if epsilon <= 0:
         raise ConfigError("epsilon = 0 has no such class", hint="use a number such as 1")

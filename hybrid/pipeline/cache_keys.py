@@ -53,8 +53,6 @@ def stage_keys(
 
     Parameters
     ----------
-    config : RunConfig
-        What is done.
     seed, split_seed : int
         The source of all randomness, and of that of the split.
     data, population : str

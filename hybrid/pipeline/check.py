@@ -24,6 +24,7 @@ from hybrid.pipeline.column_findings import column_findings, constraint_findings
 from hybrid.pipeline.conditions import refuse_misfit, selection
 from hybrid.pipeline.config import RunConfig
 from hybrid.pipeline.contradictions import refuse_contradictions
+from hybrid.pipeline.early_refusals import too_great_k
 from hybrid.pipeline.evaluation_price import foreseen_evaluation, repeated_seconds, untried
 from hybrid.pipeline.identifying_texts import identifying_problems, kept_columns
 from hybrid.pipeline.inputs import WarehouseInputs
@@ -311,7 +312,7 @@ def _stages(
     if hierarchies is not None:
         findings.append(Finding("ok", f"{len(hierarchies)} hierarchies cover every value"))
     train = table if parts is None else parts.train
-    findings += [Finding.error(problem) for problem in _impossible(options, train)]
+    findings += [Finding.error(problem) for problem in _impossible(config, options, train)]
     if not options.generalizes:
         steps = _attempt(findings, lambda: technique_findings(options, train.schema.without_identifiers()))
         return findings + (steps or [])
@@ -372,11 +373,10 @@ def _unknown_columns(config: RunConfig, table: Table) -> Iterator[Problem]:
             yield Problem(f"{key}: no such column: {', '.join(unknown)}", f"one of: {', '.join(table.schema.names)}")
 
 
-def _impossible(options: AnonymizeOptions, train: Table) -> Iterator[Problem]:
-    if options.k > len(train):
-        yield Problem(
-            f"anonymize.k is {options.k}, and the training part has {len(train)} rows", "use a smaller k, or more rows"
-        )
+def _impossible(config: RunConfig, options: AnonymizeOptions, train: Table) -> Iterator[Problem]:
+    too_great = too_great_k(config, train)
+    if too_great is not None:
+        yield too_great
     for model in options.models:
         wanted = getattr(model, "l", 1)
         name = getattr(model, "attribute", None)
@@ -418,12 +418,12 @@ def _own_part(name: str, table: TableRun) -> tuple[RunConfig, tuple[str, ...]]:
     """
     nightly = table.config.nightly.model_copy(update={"deliver": DeliverOptions()})
     policy = _policy_of(table)
-    alone = tuple(one.name for one in asked(policy, table.measured_alone) if "trainings" not in one.needs)
-    evaluate = table.measured_alone.model_copy(update={"metrics": alone, "also": ()})
+    alone = tuple(one.name for one in asked(policy, table.assessment.measured_alone) if "trainings" not in one.needs)
+    evaluate = table.assessment.measured_alone.model_copy(update={"metrics": alone, "also": ()})
     config = table.config.model_copy(update={"nightly": nightly, "evaluate": evaluate})
     if not isinstance(table, ChildRun):
         return config, ()
-    split = config.split.model_copy(update={"stable": False})
+    split = config.split.model_copy(update={"stable": False, "rows": None})
     settled = (f"tables.{name}.columns.{column}:" for column in table.link.static.values())
     return config.model_copy(update={"split": split}), tuple(settled)
 

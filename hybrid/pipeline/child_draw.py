@@ -16,6 +16,7 @@ from hybrid.constraints import Form, HotDeck, Redrawn, Rules, first_draw
 from hybrid.store import Store
 from hybrid.synthesize import SynthesizeOptions
 from hybrid.synthesize.kept import fit_or_reuse_children
+from hybrid.synthesize.sequences import FittedChildren
 from hybrid.table import Column, ColumnFormat, Kind, Role, Schema, Table
 from hybrid.table.schema import concat_rows
 
@@ -207,6 +208,10 @@ class ChildDraw:
         The condition that the drawn persons meet: other draws than without one.
     only_kept : bool
         Refuse to train: without a kept model nothing is drawn.
+    attempt : int
+        Number of the draw: those after the first come from the same model, with random numbers of their own.
+    models : dict, optional
+        Holds the model, for many draws; None: each draw trains, or reads what the store keeps.
     """
 
     options: SynthesizeOptions
@@ -218,6 +223,8 @@ class ChildDraw:
     store: Store
     where: str | None = None
     only_kept: bool = False
+    attempt: int = 0
+    models: dict[str, FittedChildren] | None = None
 
     def __call__(self, learned: Table, parents: Table, drawn: DrawnParents) -> tuple[Table, Redrawn | None]:
         """Learn real rows given their parents, and draw rows of other parents.
@@ -252,8 +259,9 @@ class ChildDraw:
         learning, drawing = (int(seed) for seed in rng_for(self.seed, "synthesize").integers(2**31, size=2))
         if self.where is not None:
             drawing = int(rng_for(self.seed, "synthesize", "where", self.where).integers(2**31))
-        about = self.options, learning, self.store, self.progress
-        fitted = fit_or_reuse_children(parents, rows, *about, only_kept=self.only_kept)
+        if self.attempt:
+            drawing = int(rng_for(drawing, "further rows", self.attempt).integers(2**31))
+        fitted = self._learned(parents, rows, learning)
 
         def draw(places: Rows, attempt: int) -> Table:
             seed = int(rng_for(drawing, "again", attempt).integers(2**31)) if attempt else drawing
@@ -267,6 +275,15 @@ class ChildDraw:
         table, found = _held(draw, self.rules, len(drawn.table), frozenset(self.static.values()), drawing)
         left_out = len(learned) - len(form.learned)
         return table, replace(found, left_out=left_out, records=len(learned)) if self.rules else None
+
+    def _learned(self, parents: Table, rows: Table, learning: int) -> FittedChildren:
+        known = None if self.models is None else self.models.get("children")
+        if known is None:
+            about = self.options, learning, self.store, self.progress
+            known = fit_or_reuse_children(parents, rows, *about, only_kept=self.only_kept)
+            if self.models is not None:
+                self.models["children"] = known
+        return known
 
 
 def _held(

@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import TypeVar
+from typing import Self, TypeVar
 
 import numpy as np
 import pandas as pd
@@ -28,10 +28,13 @@ from hybrid.pipeline.child_draw import ChildDraw, DrawnParents, find_anchors, re
 from hybrid.pipeline.config import RunConfig
 from hybrid.pipeline.generation import Generated
 from hybrid.pipeline.inputs import Inputs
+from hybrid.pipeline.risk import KnownLeak, leak_of
+from hybrid.pipeline.sources import rows_of
 from hybrid.pipeline.stages import PROTECT, SYNTHESIZE
 from hybrid.pipeline.table_run import TableRun
 from hybrid.protect import Protected, protect
 from hybrid.store import Store
+from hybrid.synthesize.sequences import FittedChildren
 from hybrid.table import Column, Kind, Role, Schema, Table
 from hybrid.table.persons import harmonized
 from hybrid.table.split import Parts
@@ -70,8 +73,9 @@ class GivenInputs(Inputs):
     def split(self, seed: int) -> Parts:
         if self._people is None:
             return super().split(seed)
-        control = self._people.control
-        return Parts(_of(self._given, self._people.train), None if control is None else _of(self._given, control), None)
+        control, release = self._people.control, self._people.parts.release
+        others = (None if part is None else _of(self._given, part) for part in (control, release))
+        return Parts(_of(self._given, self._people.train), *others)
 
 
 @dataclass(frozen=True)
@@ -126,10 +130,19 @@ class Link:
 
 @dataclass(frozen=True)
 class DrawnRows:
-    """Drawn rows of a view, with their drawn parents."""
+    """Drawn rows of a table, with their drawn parents; a person is its own."""
 
     generated: Generated
     owners: Rows
+
+    @property
+    def table(self) -> Table:
+        return self.generated.table
+
+    @classmethod
+    def of(cls, run: TableRun) -> Self:
+        """Those that a table's run releases."""
+        return cls(run.generated, run.drawn_owners)
 
 
 class ChildRun(TableRun):
@@ -233,6 +246,21 @@ class ChildRun(TableRun):
         return joined, self.rows[places >= 0]
 
     @cached_property
+    def copied(self) -> tuple[Rows, Rows]:
+        """Rows of the source that a table with a known leak has, and the row of the parent table that each is below."""
+        above = self.link.parent
+        return rows_of(above.copied[0] if isinstance(above, ChildRun) else above.known_leak.people, self.link.owners)
+
+    @cached_property
+    def known_leak(self) -> KnownLeak:
+        """Rows of the people in a person table with a known leak, as they are."""
+        (rows, owners), people = self.copied, self.link.people.known_leak
+        persons = self.link.parent.generated.table.persons[owners]
+        table = self.table.without_identifiers().take(rows)
+        table = with_columns_of(table, people.table, persons, self.link.static).only(table.schema.names)
+        return KnownLeak(replace(table, named_persons=persons), positions(rows, self.rows), people.people[persons])
+
+    @cached_property
     def drawn_owners(self) -> Rows:
         return self._drawn.owners
 
@@ -243,6 +271,10 @@ class ChildRun(TableRun):
     @cached_property
     def _drawn(self) -> DrawnRows:
         return self._stage(SYNTHESIZE.name, self._draw)
+
+    @cached_property
+    def _models(self) -> dict[str, FittedChildren] | None:
+        return {} if self.keeps_model else None
 
     def _protect(self) -> Protected:
         options, people = self.config.protection, self.link.people
@@ -259,9 +291,25 @@ class ChildRun(TableRun):
         return replace(found, table=table, labelled=table)
 
     def _draw(self) -> DrawnRows:
+        if leak_of(self.config.risk) is not None:
+            return DrawnRows(Generated(self.known_leak.table), self.copied[1])
+        link = self.link
+        above = {link.people.name: link.people, link.parent_name: link.parent, **link.siblings}
+        return self.drawn_below({name: DrawnRows.of(run) for name, run in above.items()})
+
+    def drawn_below(self, drawn: Mapping[str, DrawnRows], attempt: int = 0) -> DrawnRows:
+        """Rows of drawn parents.
+
+        Parameters
+        ----------
+        drawn : mapping of str to DrawnRows
+            Rows of the person table, the parent table and the tables with the same parent that were drawn before.
+        attempt : int
+            Number of the draw: those after the first come from the same model, with random numbers of their own.
+        """
         link, (learned, ids) = self.link, self.kept
         parents, of_source = link.parent.kept
-        made = link.parent.generated.table
+        made = drawn[link.parent_name].table
         anchors = find_anchors(
             self.train.only(self.own),
             link.dependable(link.parent.train),
@@ -269,13 +317,13 @@ class ChildRun(TableRun):
         )
         about = self.config.synthesize, self.rules, anchors, link.static, self.seed, self.progress, self.store
         where, only_kept = link.people.config.synthesize.choice_text, link.people.origin is not None
-        draw = ChildDraw(*about, where=where, only_kept=only_kept)
+        draw = ChildDraw(*about, where=where, only_kept=only_kept, attempt=attempt, models=self._models)
         known = {name: positions(one.link.owners[one.kept[1]], of_source) for name, one in link.siblings.items()}
-        drawn = {name: one.drawn_owners for name, one in link.siblings.items()}
+        beside = {name: drawn[name].owners for name in link.siblings}
         table, redrawn = draw(
             replace(learned, named_persons=positions(link.owners[ids], of_source)),
             link.dependable(parents, known),
-            DrawnParents(link.dependable(made, drawn), link.people.generated.table, made.persons),
+            DrawnParents(link.dependable(made, beside), drawn[link.people.name].table, made.persons),
         )
         found = Generated(replace(table, named_persons=made.persons[table.persons]), {}, redrawn)
         return DrawnRows(found, table.persons)

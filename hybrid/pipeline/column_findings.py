@@ -90,13 +90,6 @@ def _about_column(table: Table, name: str) -> Iterator[Finding]:
 def constraint_findings(config: RunConfig, table: Table) -> list[Finding]:
     """Check every constraint against the columns and the rows of the source.
 
-    Parameters
-    ----------
-    config : RunConfig
-        Its constraints.
-    table : Table
-        The whole source, with undecided columns.
-
     Returns
     -------
     list of Finding

@@ -48,18 +48,12 @@ class ValueCondition(DrawCondition):
 
 @dataclass(frozen=True)
 class Shares:
-    """Shares of the values of a column among drawn rows.
-
-    Parameters
-    ----------
-    column : str
-        The column.
-    of : mapping of str to float
-        Share of each value that comes out, above 0; they sum to 1.
-    """
+    """Shares of the values of a column among drawn rows."""
 
     column: str
+    """The column."""
     of: Mapping[str, float]
+    """Share of each value that comes out, above 0; they sum to 1."""
 
     def counts(self, total: int) -> dict[str, int]:
         """Whole numbers that sum to ``total``, by the largest remainders."""
@@ -88,24 +82,16 @@ class Shares:
 
 @dataclass(frozen=True)
 class Selection:
-    """The condition of a configuration, and its training records that meet it; or shares of values among them.
-
-    Parameters
-    ----------
-    condition : DrawCondition or None
-        What every drawn row, or person, meets; None: anything.
-    by_person : bool
-        Whether persons are drawn: one meets the condition if any of its rows does, and comes with all rows.
-    train : Table
-        The original training records that meet it.
-    step : int
-        Percent to which shares of draws are told: what ``min_count`` training persons are, at least 1.
-    """
+    """The condition of a configuration, and its training records that meet it; or shares of values among them."""
 
     condition: DrawCondition | None
+    """What every drawn row, or person, meets; None: anything."""
     by_person: bool
+    """Whether persons are drawn: one meets the condition if any of its rows does, and comes with all rows."""
     train: Table
+    """The original training records that meet it."""
     step: int
+    """Percent to which shares of draws are told: what ``min_count`` training persons are, at least 1."""
     shares: Shares | None = None
     """Shares of values; then :attr:`train` is a sample of the records with these shares."""
     n_units: int = 0
@@ -150,13 +136,7 @@ class Selection:
 
 
 def refuse_misfit(config: RunConfig, schema: Schema) -> None:
-    """Refuse a condition, or shares of values, that the columns of a table cannot have.
-
-    Raises
-    ------
-    ConfigError
-        Unknown columns, identifiers, weights, or kinds that do not fit; all problems at once.
-    """
+    """Refuse a condition, or shares of values, that the columns of a table cannot have."""
     problems = []
     if config.synthesize.where is not None:
         found = DrawCondition(config.synthesize.where).problems(schema)
@@ -185,8 +165,6 @@ def selection(config: RunConfig, train: Table, *, by_person: bool, decided: bool
         Its ``synthesize.where`` and the number of persons who must share a value.
     train : Table
         The original training records, without identifiers.
-    by_person : bool
-        Whether persons are drawn with all their rows.
     decided : bool
         Whether the records are a sample of a table on which the condition was tried, as in attacks with training.
 

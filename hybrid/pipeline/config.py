@@ -9,17 +9,14 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
 from pathlib import Path
-from typing import Annotated, Any, Literal
+from typing import Any, Literal
 
 import yaml
 from pydantic import (
-    BeforeValidator,
-    Discriminator,
     Field,
     PrivateAttr,
     SerializationInfo,
     SerializerFunctionWrapHandler,
-    Tag,
     field_validator,
     model_serializer,
     model_validator,
@@ -55,6 +52,7 @@ from hybrid.pipeline.links import (
 )
 from hybrid.pipeline.mock_options import MockOptions
 from hybrid.pipeline.nightly_options import NightlyOptions
+from hybrid.pipeline.output_options import OutputOptions
 from hybrid.pipeline.private_mode import with_private_defaults
 from hybrid.pipeline.published_totals import MarginsOptions
 from hybrid.pipeline.refusals import LINKED, refusal
@@ -64,6 +62,7 @@ from hybrid.pipeline.stages import section_order
 from hybrid.pipeline.transition_options import TransitionOptions, default_transition
 from hybrid.privacy.domain import PrivacyOptions
 from hybrid.protect import ProtectOptions
+from hybrid.protect.choice import ProtectChoice
 from hybrid.publication.description.description import PublishOptions
 from hybrid.publication.policy import packaged_policy
 from hybrid.sample import SampleOptions
@@ -85,31 +84,10 @@ SUPPRESSION_LIMITS = (0.0, 0.01, 0.02, 0.05, 0.1)
 """Limits of the trade-off curve beside the configured one."""
 
 
-def _is_off(value: Any) -> bool:
-    return value is False or value == "off"
-
-
-ProtectChoice = Annotated[
-    Annotated[ProtectOptions, Tag("options")]
-    | Annotated[Literal["off"], BeforeValidator(lambda value: "off" if _is_off(value) else value), Tag("off")],
-    Discriminator(lambda value: "off" if _is_off(value) else "options"),
-]
-"""Options, or off: YAML reads the word as false."""
-
-
-class OutputOptions(Options):
-    """Options of writing the synthetic table."""
-
-    format: Literal["same", "csv", "parquet"] = "same"
-    """File format; same: that of the input (of a database: parquet)."""
-    identifiers: Literal["surrogate", "drop"] = "surrogate"
-    """Identifier columns hold fresh values that no source record has, or are left out."""
-
-
 SINGLE = ""
 """Name of the only table of a run."""
 _ONE_TABLE = LinkOptions.model_construct(person=SINGLE, tables={SINGLE: TableOptions.model_construct()})
-_OF_ONE_TABLE = ("data", "constraints", "risk")
+_OF_ONE_TABLE = ("data", "constraints")
 """Sections that a configuration of linked tables does not have: each table has its own source and constraints."""
 
 
@@ -296,7 +274,8 @@ class RunConfig(Options):
             return content
         first = {key: content[key] for key in ("version", "name", "seed") if key in content}
         links = self.links.model_dump(mode=info.mode, exclude_unset=info.exclude_unset)
-        return first | links | {key: about for key, about in content.items() if key not in {*first, *_OF_ONE_TABLE}}
+        left_out = {*first, *_OF_ONE_TABLE, *(["risk"] if self.risk is None else [])}
+        return first | links | {key: about for key, about in content.items() if key not in left_out}
 
     @property
     def is_linked(self) -> bool:
@@ -548,7 +527,7 @@ def refuse_linked(config: RunConfig, what: str) -> None:
     if config.is_linked:
         raise ConfigError(
             f"{what}: tables describes linked tables, and single tables alone are supported here",
-            hint="linked tables go through hybrid check, run, explain, release, nightly and serve",
+            hint="commands about runs take linked tables: hybrid check, run, release, tune, compare, lab",
         )
 
 
@@ -578,7 +557,7 @@ def _of_linked(content: Mapping[str, Any], source: ConfigSource, folder: Path) -
         except HybridError as error:
             problems += [in_table(name, problem) for problem in error.problems]
     person = found.get(links.person)
-    if person is not None and not person.synthesize.learns_sequences:
+    if person is not None and person.risk is None and not person.synthesize.learns_sequences:
         _refuse([refusal(LINKED, "generators of single rows", person.synthesize.generator)], source)
     if problems or person is None:
         raise ConfigError({problem.message: problem for problem in problems}.values())

@@ -20,13 +20,7 @@ def is_data_file(path: Path) -> bool:
 
 
 def read_config_file(path: Path) -> YamlMapping:
-    """Read the YAML file of a configuration.
-
-    Raises
-    ------
-    ConfigError
-        It is a data file or a folder, or as :func:`hybrid.base.config_files.read_yaml`.
-    """
+    """Read the YAML file of a configuration."""
     if path.is_dir():
         inside = path / "config.yaml"
         hint = f"give the file: {inside}" if inside.is_file() else f"hybrid init {path} guesses one from its tables"

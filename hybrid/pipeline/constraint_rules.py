@@ -52,14 +52,10 @@ def restored_by(
 
     Parameters
     ----------
-    fitted : FittedTransition
-        Draws the values.
     labels : LabelTable, n rows
         What is restored.
     rules : Rules
         What must hold; without any, the labels are restored once.
-    rng : numpy.random.Generator
-        Draws.
     finish : callable
         Makes all rows of persons true per person, once they are restored from these labels.
     follows : mapping of str to str

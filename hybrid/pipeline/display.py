@@ -18,17 +18,7 @@ if TYPE_CHECKING:
 
 
 def in_words(what: str, run: Any, name: str) -> str:
-    """A run in a few lines: what is computed of it already.
-
-    Parameters
-    ----------
-    what : str
-        Name of its class.
-    run : Pipeline
-        Of which nothing is computed for this.
-    name : str
-        Of the configuration.
-    """
+    """A run in a few lines: what is computed of it already."""
     if not _is_judged(run):
         return f"{what} {name}: not judged yet; .verdict computes everything"
     return f"{what} {name}: {run.verdict!r}\n{run.evaluation!r}"
@@ -57,8 +47,6 @@ def compared_figure(real: Table, made: Table, control: Table | None, columns: Se
 
     Parameters
     ----------
-    real, made : Table
-        With the same columns.
     control : Table or None
         Records that the second was not made from.
     columns : sequence of str

@@ -128,13 +128,7 @@ class DraftColumn:
         return not marked and self.role != Role.UNDECIDED
 
     def accept(self) -> None:
-        """Decide that the role is right.
-
-        Raises
-        ------
-        ConfigError
-            It is undecided.
-        """
+        """Decide that the role is right."""
         if self.role == Role.UNDECIDED:
             raise ConfigError(f"{self.name!r} is undecided", hint=f"set its role: {', '.join(Role)}")
         self.role = self.role

@@ -39,6 +39,15 @@ class EvaluationSeconds(NamedTuple):
     planted: float
     repeated: float
 
+    @property
+    def words(self) -> str:
+        """Its parts, without those that take no time."""
+        parts = (self.measured, "{} for metrics"), (self.planted, "{} for planted leaks")
+        said = [words.format(in_words(seconds)) for seconds, words in parts if seconds]
+        return ", ".join(
+            [*said, *[f"at most {in_words(self.repeated)} to repeat the whole process"][: self.repeated > 0]]
+        )
+
 
 def evaluation_seconds(config: RunConfig, policy: Policy, train: Table, sizes: Sizes) -> EvaluationSeconds:
     """Forecast of the evaluation's time, of all folds together.
@@ -114,7 +123,7 @@ def foreseen_evaluation(config: RunConfig, policy: Policy, train: Table, control
         ways.insert(0, f"name evaluate.secrets: without them all {everything} columns are attacked as secrets")
     yield Finding(
         "note",
-        f"measuring takes about {in_words(seconds)} of one core; {cores()} cores share it here",
+        f"measuring takes about {in_words(seconds)} of one core ({foreseen.words}); {cores()} cores share it here",
         "; ".join(ways) if seconds > SLOW_SECONDS else "",
     )
     limit = most_asked(options.max_records, *rows)

@@ -28,16 +28,11 @@ Again = Callable[[int, int], Table]
 
 @dataclass(frozen=True)
 class Filtered:
-    """Counts of a filter.
-
-    Parameters
-    ----------
-    drawn, removed : tuple of int
-        Rows that each round drew, the first draw first, and those of them that were left out.
-    """
+    """Counts of a filter."""
 
     drawn: tuple[int, ...]
     removed: tuple[int, ...]
+    """Rows that each round drew, the first draw first, and those of them that were left out."""
 
     def __str__(self) -> str:
         each = zip(self.removed, self.drawn, strict=True)
@@ -58,23 +53,10 @@ def filtered(
 
     Parameters
     ----------
-    generated : Generated
-        The first draw.
     train : Table
         The original training records, which the rows must not lie near.
     control : Table
         Records that give the scale of distances, and that no metric sees later.
-    options : FilterOptions
-        Score, limit, action and rounds.
-    seed : int
-        Of the order of new rows.
-    again : callable
-        Draws further rows, for ``action: regenerate``.
-
-    Raises
-    ------
-    GeneratorError
-        After the last round rows are lacking: the generator keeps drawing risky ones.
     """
 
     def good(table: Table) -> Mask:

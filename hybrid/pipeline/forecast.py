@@ -46,13 +46,6 @@ def configured_stages(config: RunConfig) -> tuple[str, ...]:
 def stage_seconds(config: RunConfig, whole: Table) -> Mapping[str, float]:
     """Forecast of the stages that take most of a run's time.
 
-    Parameters
-    ----------
-    config : RunConfig
-        Of one table that is read into memory.
-    whole : Table
-        All its columns.
-
     Returns
     -------
     mapping of str to float

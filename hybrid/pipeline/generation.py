@@ -53,45 +53,30 @@ class Generated(Restored):
 
 @dataclass(frozen=True)
 class Generation:
-    """The generator of a configuration, and what it learns and draws.
-
-    Parameters
-    ----------
-    config : RunConfig
-        Generator, number of records to draw, and sampling where nothing is anonymized.
-    train : Table
-        The training records, protected unless protection is off, without identifiers.
-    domains : mapping of str to array
-        Values that hierarchy files list, for generators that must not take them from the records.
-    seed : int
-        The source of all randomness.
-    store : Store
-        Keeps trained models and checkpoints.
-    progress : Progress
-        Called while the generator learns.
-    static : tuple of str or None
-        Columns with one value per person, where the generator draws persons; None where it draws single rows.
-    rules : Rules
-        Rules that every row must keep.
-    selection : Selection or None
-        Condition that every row, or person, must meet, with the training records that do.
-    totals : PublishedTotals or None
-        Published totals that the weights of the rows are raked to.
-    only_kept : bool
-        Whether a kept model must be there: then nothing is trained.
-    """
+    """The generator of a configuration, and what it learns and draws."""
 
     config: RunConfig
+    """Generator, number of records to draw, and sampling where nothing is anonymized."""
     train: Table
+    """The training records, protected unless protection is off, without identifiers."""
     domains: Mapping[str, Array]
+    """Values that hierarchy files list, for generators that must not take them from the records."""
     seed: int
+    """The source of all randomness."""
     store: Store
+    """Keeps trained models and checkpoints."""
     progress: Progress
+    """Called while the generator learns."""
     static: tuple[str, ...] | None = None
+    """Columns with one value per person, where the generator draws persons; None where it draws single rows."""
     rules: Rules = Rules()  # noqa: RUF009 - frozen
+    """Rules that every row must keep."""
     selection: Selection | None = None
+    """Condition that every row, or person, must meet, with the training records that do."""
     totals: PublishedTotals | None = None
+    """Published totals that the weights of the rows are raked to."""
     only_kept: bool = False
+    """Whether a kept model must be there: then nothing is trained."""
     attempt: int = 0
     """Number of the draw: those after the first come from the same model, with random numbers of their own."""
     models: dict[str, tuple[FittedGenerator | FittedSequences, Form]] | None = None
@@ -158,10 +143,6 @@ class Generation:
 
         Parameters
         ----------
-        learned : Table
-            The records to learn.
-        stage : str
-            Names the random streams.
         domains : mapping of str to numpy.ndarray, optional
             Values of columns that were listed beforehand.
         learned_rules : Rules, optional

@@ -21,8 +21,6 @@ def promise(config: RunConfig, explanations: Sequence[Explanation]) -> str:
 
     Parameters
     ----------
-    config : RunConfig
-        What is done.
     explanations : sequence of Explanation
         Of every mechanism of the configuration, with a secret seed.
 
@@ -76,8 +74,6 @@ def promises(
 
     Parameters
     ----------
-    config : RunConfig
-        What is done.
     schema : Schema
         The columns, without identifiers.
     listed : container of str
@@ -86,8 +82,6 @@ def promises(
         Quasi-identifiers whose hierarchy has values or bounds that are taken from the records.
     nameless : bool
         Whether a record has no person, where others have one.
-    seeded : bool
-        Whether somebody chose the seed.
     linked : bool
         Whether other tables, linked to this one, are learned from, too.
     drawn : float

@@ -27,21 +27,14 @@ FOLDER = "hierarchies"
 
 @dataclass(frozen=True)
 class HierarchyFile:
-    """Text of a hierarchy file, and its place.
-
-    Parameters
-    ----------
-    relative : str
-        Path as the configuration writes it.
-    path : Path
-        The file.
-    text : str
-        Its content; of a CSV hierarchy it holds cell values.
-    """
+    """Text of a hierarchy file, and its place."""
 
     relative: str
+    """Path as the configuration writes it."""
     path: Path
+    """The file."""
     text: str
+    """Its content; of a CSV hierarchy it holds cell values."""
 
     @classmethod
     def of(cls, column: DraftColumn, relative: str, text: str) -> HierarchyFile:
@@ -63,13 +56,7 @@ class HierarchyFile:
 
 
 def starter_file(column: DraftColumn, table: Table) -> HierarchyFile:
-    """Hierarchy to start from, in a file that does not exist yet.
-
-    Raises
-    ------
-    ConfigError
-        The column has fewer than two values.
-    """
+    """Hierarchy to start from, in a file that does not exist yet."""
     own = column.path[-1]
     schema, values = replace(table.schema[own], role=Role.QUASI_IDENTIFIER), table.frame[own]
     if values.nunique() < 2:
@@ -87,17 +74,10 @@ def description(column: DraftColumn, table: Table, content: dict[str, Any]) -> s
 
     Parameters
     ----------
-    column : DraftColumn
-        Where the hierarchy belongs.
     table : Table
         With the column's values. A person counts once for each value that it has.
     content : dict
         As a YAML file describes a hierarchy, or ``type: quantiles`` with ``counts``: intervals on levels 1, 2, ...
-
-    Raises
-    ------
-    HierarchyError
-        The column is no number, or has too few different values; the counts do not divide each other.
     """
     if content.get("type") != "quantiles":
         return str(yaml.safe_dump(content, sort_keys=False, allow_unicode=True, default_flow_style=None))
@@ -118,12 +98,6 @@ def checked_file(column: DraftColumn, table: Table, text: str, suffix: str) -> H
 
     Parameters
     ----------
-    column : DraftColumn
-        Where the hierarchy belongs.
-    table : Table
-        With the column's values.
-    text : str
-        A description (YAML) or labels (CSV).
     suffix : str
         ``.yaml`` or ``.csv``. A hierarchy of the same sort is replaced; one of the other sort stays, and the new one
         gets a file of its own.

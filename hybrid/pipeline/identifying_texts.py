@@ -39,13 +39,7 @@ class _Sought:
 
 
 def refuse_identifying(config: RunConfig, table: Table) -> None:
-    """Refuse a table whose other columns, or names of columns, identify people.
-
-    Raises
-    ------
-    DataError
-        All problems of :func:`identifying_problems` at once.
-    """
+    """Refuse a table whose other columns, or names of columns, identify people."""
     problems = [problem for _, problem in identifying_problems({"": table}, kept_columns(config))]
     if problems:
         raise DataError(problems)

@@ -37,21 +37,14 @@ Finish = Callable[[Table, int, int], Table]
 
 @dataclass(frozen=True)
 class DrawnInParts(Generated):
-    """Random sample of the rows of all parts, and their file.
-
-    Parameters
-    ----------
-    all_rows : AllRows
-        What was counted on all rows.
-    file : Path
-        All rows with the columns to release, as Parquet, in a private folder.
-    folder : tempfile.TemporaryDirectory
-        That folder, which is removed with this object.
-    """
+    """Random sample of the rows of all parts, and their file."""
 
     all_rows: AllRows | None = None
+    """What was counted on all rows."""
     file: Path = Path()
+    """All rows with the columns to release, as Parquet, in a private folder."""
     folder: tempfile.TemporaryDirectory[str] | None = None
+    """That folder, which is removed with this object."""
 
 
 def draw_in_parts(
@@ -73,8 +66,6 @@ def draw_in_parts(
         Draws a part; makes what is written of it.
     known : mapping of str to Table or None
         ``train`` and ``control``: original records, of which those that occur among all rows are counted.
-    progress : Progress
-        Called after every part.
     said : str
         How the rows were made, for the metadata of the file.
 

@@ -35,24 +35,16 @@ from hybrid.table.write import Layout, layout_of
 
 @dataclass(frozen=True)
 class Sources:
-    """Tables that were read, and how their rows belong together.
-
-    Parameters
-    ----------
-    tables : mapping of str to Table
-        Every table about people, with the person of each row, without undecided columns and orphans.
-    owners : mapping of str to numpy.ndarray, each of shape (n_rows,), int64
-        Row of the parent table that each row belongs to; not for a table without parent.
-    public : mapping of str to Table
-        Public tables.
-    orphans : mapping of str to int
-        Rows that were left out, for each table with ``orphans: drop``.
-    """
+    """Tables that were read, and how their rows belong together."""
 
     tables: Mapping[str, Table]
+    """Every table about people, with the person of each row, without undecided columns and orphans."""
     owners: Mapping[str, Rows]
+    """Row of the parent table that each row belongs to; not for a table without parent; shape (n_rows,), int64."""
     public: Mapping[str, Table]
+    """Public tables."""
     orphans: Mapping[str, int]
+    """Rows that were left out, for each table with ``orphans: drop``."""
 
 
 class Inputs:

@@ -11,7 +11,7 @@ from hybrid.base.atomic import write_json, write_text
 from hybrid.pipeline.config import RunConfig
 from hybrid.pipeline.links import LinkOptions
 
-_OF_ONE_TABLE = ("data", "constraints", "risk")
+_OF_ONE_TABLE = ("data", "constraints")
 """Sections that a configuration of linked tables lacks."""
 _OFF = {"const": False}
 

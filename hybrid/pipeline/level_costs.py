@@ -12,15 +12,10 @@ from hybrid.hierarchy.labels import LEFT_OUT, level_words
 
 @dataclass(frozen=True)
 class LevelWords:
-    """Levels of quasi-identifiers in words.
-
-    Parameters
-    ----------
-    of : mapping of str to tuple of str
-        By column, one for each level; the last is :data:`~hybrid.hierarchy.labels.LEFT_OUT`. No cell value.
-    """
+    """Levels of quasi-identifiers in words."""
 
     of: Mapping[str, tuple[str, ...]]
+    """By column, one for each level; the last is :data:`~hybrid.hierarchy.labels.LEFT_OUT`. No cell value."""
 
     @classmethod
     def named(cls, hierarchies: Mapping[str, Hierarchy], ages: Collection[str] = ()) -> LevelWords:
@@ -66,10 +61,6 @@ def rule_sentences(costs: RuleCosts, words: LevelWords, loss: str = "loss") -> I
 
     Parameters
     ----------
-    costs : RuleCosts
-        Of the rules beside k.
-    words : LevelWords
-        Of the quasi-identifiers.
     loss : str
         Name of the loss; of ``loss`` the numbers are shares of the information.
     """

@@ -18,19 +18,22 @@ from hybrid.base.errors import Finding, HybridError
 from hybrid.base.manifest import Recorder
 from hybrid.base.progress import silent
 from hybrid.base.rng import rng_for
+from hybrid.constraints.registry import learns_values
 from hybrid.hierarchy.load import load_hierarchies
 from hybrid.pipeline.anonymization import Anonymization
 from hybrid.pipeline.config import RunConfig
 from hybrid.pipeline.inputs import Inputs
 from hybrid.pipeline.level_costs import LevelWords, column_words, rule_sentences
-from hybrid.pipeline.people_tables import PeopleTables
 from hybrid.pipeline.starter.column_names import ages_among
+from hybrid.pipeline.table_run import TableRun
 from hybrid.protect import Protection
 from hybrid.protect.protect_table import BELOW_LABELS
+from hybrid.publication.guarantee import declared_constraints
 from hybrid.store import Store
 from hybrid.table import Kind, Schema, Table
 from hybrid.table.dependencies import small_share, unique_share
 from hybrid.table.split import split
+from hybrid.transition import reads_originals
 
 MOST_SEARCHED = 200_000
 """Combinations of levels up to which a check searches all suppression limits; beyond, the configured one alone."""
@@ -71,15 +74,16 @@ def level_findings(config: RunConfig, table: Table, store: Store | None = None) 
         Of any of the stages.
     """
     inputs = Inputs(config, Recorder(), silent, table)
-    tables = PeopleTables(config, trial_seed(config.seed, store), store, inputs=inputs, judge_power=False)
+    tables = TableRun(config, trial_seed(config.seed, store), store, inputs=inputs, judge_power=False)
     found = tables.anonymization
     assert found is not None
     options, train = found.options, found.coarsened
     prepare(train, found.hierarchies, options, found.population)
     nodes = prod(found.hierarchies[name].n_levels for name in train.schema.quasi_identifiers)
     yield Finding("ok", f"{nodes:,} combinations of levels to choose from")
+    back = put_back(config)
     if options.recoding == "local":
-        yield from _mixed_levels(tables.train, found)
+        yield from _mixed_levels(tables.train, found, back)
     if not config.has_tradeoff:
         return
     if nodes <= MOST_SEARCHED:
@@ -93,10 +97,24 @@ def level_findings(config: RunConfig, table: Table, store: Store | None = None) 
     if here.loss is None:
         return
     costs = rule_costs(train, found.hierarchies, options, found.population, here)
-    yield from _columns(tables.train, found, costs)
+    yield from _columns(tables.train, found, costs, back)
 
 
-def _columns(people: Table, found: Anonymization, costs: RuleCosts) -> Iterator[Finding]:
+def put_back(config: RunConfig) -> str:
+    """Values that the transition writes where labels were, and so those of the released table, in words."""
+    transition = config.required_transition.model_dump(mode="json")
+    if transition["method"] == "single":
+        return "one exact value for each group"
+    if transition["method"] == "original" and transition["order"] == "pre":
+        return "the real values again"
+    if reads_originals(transition):
+        return "exact values again, which follow the real ones"
+    if learns_values(declared_constraints(config.model_dump(mode="json"))):
+        return "exact values again; the real ones decide only which of them occur together"
+    return "exact values again, drawn without a look at the real ones"
+
+
+def _columns(people: Table, found: Anonymization, costs: RuleCosts, back: str) -> Iterator[Finding]:
     words = LevelWords.named(found.hierarchies, ages_among(found.hierarchies))
     hint = _KEEP
     for name, level in (costs.chosen.levels or {}).items():
@@ -104,9 +122,14 @@ def _columns(people: Table, found: Anonymization, costs: RuleCosts) -> Iterator[
         nodes = found.hierarchies[name].node_at(found.coarsened.frame[name].dropna(), level)
         after, said = len(set(nodes.tolist())), column_words(costs, words, name)
         counted = (level == 0 and after == before) or said.startswith(f"{after:,} group")
-        lost = level == words.roots[name] and not costs.causes(name)
-        counts = f"{before:,} values" if counted else f"{before:,} values, {after:,} after"
-        yield Finding("note", f"{name}: {counts}; {said}", hint if lost else "")
+        gone = level == words.roots[name]
+        lost = gone and not costs.causes(name)
+        if level:
+            counts = "while protected" if counted or gone else f"{after:,} while protected"
+            yield Finding("note", f"{name}: {before:,} values, {counts}: {said}; then {back}", hint if lost else "")
+        else:
+            counts = f"{before:,} values" if counted else f"{before:,} values, {after:,} after"
+            yield Finding("note", f"{name}: {counts}; {said}")
         hint = "" if lost else hint
     if costs.chosen.gap > 0:
         yield Finding(
@@ -118,7 +141,7 @@ def _columns(people: Table, found: Anonymization, costs: RuleCosts) -> Iterator[
         yield Finding("note", sentence, _RULE)
 
 
-def _mixed_levels(people: Table, found: Anonymization) -> Iterator[Finding]:
+def _mixed_levels(people: Table, found: Anonymization, back: str) -> Iterator[Finding]:
     """Findings about columns whose level differs from record to record."""
     labels, words = found.anonymized.labels, LevelWords.named(found.hierarchies, ages_among(found.hierarchies))
     lost = _amount_lost(found.options, found.anonymized)
@@ -129,7 +152,9 @@ def _mixed_levels(people: Table, found: Anonymization) -> Iterator[Finding]:
         each = [f"{words.of[name][level]} in {_percent(share)}" for level, share in enumerate(shares) if share]
         said = f"{', '.join(each)} of the rows" if len(each) > 1 else words.of[name][int(levels[0])]
         values, mostly_gone = int(people.frame[name].nunique()), shares[words.roots[name]] > 0.5
-        yield Finding("note", f"{name}: {values:,} values; {said}", _KEEP_MORE if mostly_gone else "")
+        counts = f"{name}: {values:,} values"
+        message = f"{counts}, while protected: {said}; then {back}" if levels.any() else f"{counts}; {said}"
+        yield Finding("note", message, _KEEP_MORE if mostly_gone else "")
     if found.protection is not None:
         yield from _rare(people, found.protection)
     if found.options.models:

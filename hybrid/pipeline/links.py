@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from typing import Annotated, Any, Literal
 
 from pydantic import Field, StringConstraints
 
-from hybrid.base.errors import Problem
+from hybrid.base.errors import HybridError, Problem
 from hybrid.base.options import Options
 from hybrid.constraints import AnyConstraint
 from hybrid.table import Kind, Role
@@ -54,6 +55,9 @@ class TableOptions(ReadOptions, SourceOptions):
     and parent columns are identifiers, and need no line under ``columns``."""
     parent: ParentOptions | None = None
     """The table whose rows own the rows of this one. Every table but the person table and public ones has one."""
+    household: str | tuple[Annotated[str, Field(min_length=1)], ...] | None = None
+    """Of the person table: the identifier column, or columns, that name the household of a person. Its members are on
+    one side of the split, and protection counts households, in all tables. null: there are none."""
     order: str | None = Field(default=None, min_length=1)
     """The date, time or number by which the rows of one parent are ordered. null: the order of the file."""
     references: dict[str, TableName] = Field(default_factory=dict)
@@ -129,12 +133,17 @@ def _public(name: str, table: TableOptions) -> Iterator[Problem]:
     at = f"tables.{name}"
     if table.parent is not None:
         yield Problem(f"{at}.parent: a public table belongs to nobody", "leave parent out, or public")
-    if table.constraints or table.order is not None:
-        yield Problem(f"{at}: a public table is released as it is", "leave constraints and order out")
+    if table.constraints or table.order is not None or table.household is not None:
+        yield Problem(f"{at}: a public table is released as it is", "leave constraints, order and household out")
 
 
 def _owned(links: LinkOptions, name: str, table: TableOptions) -> Iterator[Problem]:
     at, parent = f"tables.{name}", table.parent
+    if table.household is not None and name != links.person:
+        yield Problem(
+            f"{at}.household: persons have households, and each is a row of {links.person}",
+            f"set tables.{links.person}.household",
+        )
     if parent is None:
         if name != links.person:
             yield Problem(
@@ -249,6 +258,17 @@ def in_table(name: str, problem: Problem) -> Problem:
         return text.replace("data.", f"tables.{name}.")
 
     return Problem(renamed(problem.message), renamed(problem.hint), problem.values)
+
+
+@contextmanager
+def naming(table: str) -> Iterator[None]:
+    """Name the table in errors of the block, if it is one of several."""
+    try:
+        yield
+    except HybridError as error:
+        if not table:
+            raise
+        raise type(error)(in_table(table, problem) for problem in error.problems) from None
 
 
 def reading(table: TableOptions) -> dict[str, Any]:

@@ -7,7 +7,7 @@ compute the same things.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from functools import cached_property
 from pathlib import Path
@@ -26,9 +26,11 @@ from hybrid.base.progress import Progress, prefixed, silent
 from hybrid.base.rng import rng_for
 from hybrid.evaluation import evaluate
 from hybrid.evaluation.context import Making
-from hybrid.evaluation.measure import Evaluation
+from hybrid.evaluation.measure import Evaluation, MetricResult
+from hybrid.evaluation.people_in_tables import LinkedPeople
+from hybrid.pipeline.assessment import ONLY_COMPARED
 from hybrid.pipeline.child_draw import own_names
-from hybrid.pipeline.child_run import ChildRun, GivenInputs, Link
+from hybrid.pipeline.child_run import ChildRun, DrawnRows, GivenInputs, Link
 from hybrid.pipeline.config import SINGLE, RunConfig
 from hybrid.pipeline.contradictions import refuse_contradictions
 from hybrid.pipeline.display import in_html, in_words, plotted
@@ -36,14 +38,22 @@ from hybrid.pipeline.evaluation_price import untried
 from hybrid.pipeline.identifying_texts import identifying_problems, kept_columns
 from hybrid.pipeline.inputs import Inputs, Sources
 from hybrid.pipeline.links import in_table
-from hybrid.pipeline.people_tables import Origin
+from hybrid.pipeline.private_generation import refuse_spent
 from hybrid.pipeline.released_keys import with_keys
-from hybrid.pipeline.repetition import drawn_people, real_people, some_people
+from hybrid.pipeline.repetition import (
+    control_people,
+    drawn_people,
+    learned_rows,
+    real_people,
+    some_people,
+    trained_on_people,
+)
 from hybrid.pipeline.roles import decided_roles
+from hybrid.pipeline.seeds import Origin
 from hybrid.pipeline.shared_sections import fitting, refuse_unknown
 from hybrid.pipeline.sources import parent_keys, places_of, read_sources
 from hybrid.pipeline.stages import EVALUATE, POWER, PROTECT, READ, STAGES, SYNTHESIZE
-from hybrid.pipeline.table_run import ONLY_COMPARED, TableRun
+from hybrid.pipeline.table_run import TableRun
 from hybrid.publication.asked import asked
 from hybrid.publication.gate import DrawNumber, judge
 from hybrid.publication.policy import Policy
@@ -161,7 +171,7 @@ class Pipeline(ListedNames):
         found = TableRun(given.config, *how, told, inputs, **about)
         found.name, found.decided = name, self._whole is not None
         found.behind = fingerprint(self.sources, config.links, config.protection)
-        found.attack = self._attacked
+        found.assessment.attack, found.below = self._attacked, lambda: learned_rows(self.tables)
         found.beside = tuple(
             replace(column, name=f"{other}.{column.name}", order=None)
             for other in list(config.views)[1:]
@@ -195,7 +205,7 @@ class Pipeline(ListedNames):
         On them ``split.control: cross`` judges the procedure; none without it.
         """
         found = []
-        for config, seed, parts, told in self.person.runs_of_folds:
+        for config, seed, parts, told in self.person.assessment.runs_of_folds:
             shared = {"split": config.split, "evaluate": config.evaluate}
             run = Pipeline(self.config.with_sections(shared), seed, self._store, told, self.sources, judge_power=False)
             run._parts = parts
@@ -210,7 +220,7 @@ class Pipeline(ListedNames):
         Parameters
         ----------
         people : numpy.ndarray, shape (n,), int64
-            Different rows of the person table.
+            Rows of the person table; one that comes again is another person with the same rows.
         seed : int
             The source of all randomness.
         """
@@ -218,7 +228,7 @@ class Pipeline(ListedNames):
         config = self.config
         if retrain is not None and retrain.drawn is not None:
             rows = max(round(retrain.drawn * len(people)), 1)
-            config = config.with_sections({"synthesize": synthesize.model_copy(update={"rows": rows})})
+            config = config.with_sections({"synthesize": synthesize.model_copy(update={"rows": rows, "tables": 1})})
         run = Pipeline(config, seed, sources=some_people(config.links, self.sources, people), judge_power=False)
         run._whole, run.folds = self, ()
         return run
@@ -231,26 +241,31 @@ class Pipeline(ListedNames):
         return untried(self.config, *(table.train for table in self.tables.values()))
 
     def _attacked(self) -> Evaluation:
-        person = self.person
-        chosen = asked(person.judged_by, person.config.evaluate)
-        names = tuple(one.name for one in chosen if "trainings" in one.needs)
-        if not names:
-            return Evaluation(())
+        options = self.person.config.evaluate
+        chosen = asked(self.person.judged_by, options)
+        halves = [one.name for one in chosen if "trainings" in one.needs]
+        shadows = [one.name for one in chosen if trained_on_people(options, one)]
+        found = self._repeated(halves, None, "evaluate people") if halves else ()
+        found += self._repeated(shadows, control_people(self.tables), "evaluate people, shadows") if shadows else ()
+        return Evaluation(found)
+
+    def _repeated(self, names: Sequence[str], control: LinkedPeople | None, draws: str) -> tuple[MetricResult, ...]:
+        """Metrics that repeat the making of all tables; ``draws`` names their random numbers."""
         alone = dict.fromkeys(("targets", "secrets", "linkability", "groups", "analyses", "strata", "clusters"))
-        options = person.config.evaluate.model_copy(update={"metrics": names, "also": (), **alone})
+        options = self.person.config.evaluate.model_copy(update={"metrics": tuple(names), "also": (), **alone})
 
         def again(table: Table, seed: int) -> Table:
             return drawn_people(self.with_training(table.persons, seed).tables)
 
         return evaluate(
             real_people(self.tables),
-            None,
+            control,
             {"synthetic": drawn_people(self.tables)},
             options,
-            rng_for(self.seed, "evaluate people"),
-            person.progress,
+            rng_for(self.seed, draws),
+            self.person.progress,
             making={"synthetic": Making(again=again, untried=self.untried)},
-        )
+        ).metrics
 
     @property
     def seed(self) -> int:
@@ -391,7 +406,7 @@ class Pipeline(ListedNames):
             The budget is spent, and the store keeps no draw that is paid.
         """
         if self.config.privacy is not None:
-            self.person.refuse_spent()
+            refuse_spent(self.person)
 
     @property
     def give_away(self) -> GiveAway | None:
@@ -401,7 +416,7 @@ class Pipeline(ListedNames):
     @property
     def promise(self) -> str:
         """Formal promises of the configuration, where a run has a secret seed."""
-        return self.person.promise
+        return self.person.promises.names
 
     @property
     def verdict(self) -> Verdict:
@@ -453,7 +468,8 @@ class Pipeline(ListedNames):
         """
         if not self.config.is_linked:
             return {SINGLE: self.person.synthetic}
-        return with_keys(self.config.links, self.sources, self.tables)
+        drawn = {name: DrawnRows.of(table) for name, table in self.tables.items()}
+        return with_keys(self.config.links, self.sources, drawn, tables=self.config.synthesize.tables)
 
     @property
     def stages(self) -> list[StageRecord]:
@@ -469,8 +485,8 @@ class Pipeline(ListedNames):
         if not self.config.is_linked:
             return
         for table in self.tables.values():
-            table.together = self.evaluation
-            table.people = len(self.person.table)
+            table.assessment.together = self.evaluation
+            table.assessment.people = len(self.person.table)
 
     def _link(self, name: str, found: Mapping[str, TableRun]) -> Link:
         links, person = self.config.links, self.config.links.person

@@ -59,20 +59,10 @@ def measure_power(
 
     Parameters
     ----------
-    train, control, table : Table
-        As for :func:`hybrid.evaluation.evaluate`; ``table`` is the stage synthetic.
-    evaluation : Evaluation
-        Of ``table``, with the same options and seed.
     policy : Policy
         Its ``must_detect`` and ``power``.
-    options : EvaluateOptions
-        How hard the attacks try.
     seed : int
         The run's; of the metrics' random streams as of the draws of leaks.
-    progress : Progress
-        Called after every trial, from several threads.
-    share : callable, optional
-        As for :func:`hybrid.evaluation.evaluate`.
     confidence : mapping of criterion to float, optional
         Confidence of the excesses that the verdict judges, if it judges more tables than this one.
     people : int, optional

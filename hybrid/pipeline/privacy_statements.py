@@ -33,27 +33,18 @@ class Condition:
 
 @dataclass(frozen=True)
 class Explanation:
-    """Privacy statement of a configuration, for ``hybrid explain`` and the certificate.
-
-    Parameters
-    ----------
-    holds : bool
-        Whether all conditions are met.
-    conditions : tuple of Condition
-        All of them.
-    guarantees : tuple of Guarantee
-        Empty unless it holds.
-    text : str
-        A few honest sentences.
-    of_values : bool
-        Whether it is about exact values below known labels alone, and says nothing of who is in the table.
-    """
+    """Privacy statement of a configuration, for ``hybrid explain`` and the certificate."""
 
     holds: bool
+    """Whether all conditions are met."""
     conditions: tuple[Condition, ...]
+    """All of them."""
     guarantees: tuple[Guarantee, ...]
+    """Empty unless it holds."""
     text: str
+    """A few honest sentences."""
     of_values: bool = False
+    """Whether it is about exact values below known labels alone, and says nothing of who is in the table."""
 
     @property
     def is_private(self) -> bool:
@@ -109,8 +100,6 @@ def explain_generator(
 
     Parameters
     ----------
-    name : str
-        The generator.
     epsilon, delta : float
         What one training spends; neighbouring tables differ in the presence of one record.
     looked_at_before : bool
@@ -187,8 +176,6 @@ def explain_masking(
     ----------
     options : AnonymizeOptions
         Of a configuration whose technique is not generalization alone.
-    sample : SampleOptions
-        Whether k is counted before sampling.
     schema : Schema
         The columns, without identifiers.
     several_rows : bool
@@ -245,14 +232,10 @@ def explain_noisy(
 
     Parameters
     ----------
-    config : RunConfig
-        Its section ``transition`` has epsilon and the mechanism.
     schema : Schema
         The columns, without identifiers.
     derived : sequence of str
         Quasi-identifiers whose hierarchy has values or bounds that are taken from the records.
-    seeded : bool
-        Whether somebody chose the seed.
     linked : bool
         Whether other tables, linked to this one, are learned from, too.
     """

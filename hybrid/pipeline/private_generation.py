@@ -18,6 +18,7 @@ from hybrid.base.rng import rng_for
 from hybrid.hierarchy.load import listed_values
 from hybrid.pipeline.config import RunConfig
 from hybrid.pipeline.generation import Generated
+from hybrid.pipeline.stages import SYNTHESIZE
 from hybrid.privacy.accounting import Budget, BudgetPart
 from hybrid.privacy.domain import KnownColumn, NumberDomain
 from hybrid.privacy.plan import EncodedTable, encode_table, price_of_draw
@@ -31,8 +32,7 @@ from hybrid.table import Column, Kind, Role, Schema, Table
 from hybrid.table.files import File
 
 if TYPE_CHECKING:
-    from hybrid.pipeline.config import RunConfig
-
+    from hybrid.pipeline.table_run import TableRun
 
 T = TypeVar("T")
 
@@ -66,6 +66,29 @@ def account_of(config: RunConfig, policy: Policy, private_dir: Path, content: st
     unit = unit_words(config.model_dump(mode="json"))
     payment = Payment("", config.name, unit, "", cost.rho, cost.delta, options.delta)
     return Account(private_dir, tuple(sources), policy.yearly_budget, payment)
+
+
+def account_of_run(run: TableRun, content: str | None = None) -> Account | None:
+    """Account that pays the draw of a run; None without budget or ledger.
+
+    ``content``: fingerprint of the records, once they were read.
+    """
+    if run.config.privacy is None or run.ledger_dir is None:
+        return None
+    return account_of(run.config, run.policy, run.ledger_dir, content)
+
+
+def refuse_spent(run: TableRun) -> None:
+    """Refuse a draw beyond the yearly budget before anything is read.
+
+    Raises
+    ------
+    GateRefused
+        The budget is spent, and the store keeps no draw that is paid.
+    """
+    account = account_of_run(run)
+    if account is not None:
+        account.refuse_spent(lambda draw: run.store.entry(SYNTHESIZE.name, draw) is not None)
 
 
 def _whole(file: File) -> str:

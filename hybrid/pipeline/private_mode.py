@@ -41,20 +41,7 @@ def with_private_defaults(content: Mapping[str, Any]) -> Mapping[str, Any]:
 
 
 def refuse_undeclared(config: RunConfig, schema: Schema) -> None:
-    """Check that every column has a domain that no record decides.
-
-    Parameters
-    ----------
-    config : RunConfig
-        Of any mode; only ``dp`` is checked.
-    schema : Schema
-        The table's columns.
-
-    Raises
-    ------
-    ConfigError
-        Names every column without kind or bounds.
-    """
+    """Check that every column has a domain that no record decides."""
     if config.privacy is None:
         return
     learned = schema.without_identifiers()
@@ -73,8 +60,6 @@ def explain_private(config: RunConfig, *, secret_seed: bool, spent: Budget | Non
 
     Parameters
     ----------
-    config : RunConfig
-        Consistent (:func:`hybrid.pipeline.contradictions.refuse_contradictions`).
     secret_seed : bool
         Whether the seed was drawn, not given.
     spent : Budget, optional

@@ -34,14 +34,10 @@ def protected(
 
     Parameters
     ----------
-    config : RunConfig
-        Its section ``protect``, and k.
     train : Table
         The training records, without identifiers.
     hierarchies : mapping of str to Hierarchy
         Of the quasi-identifiers, as they are read with the whole table; none without anonymization.
-    seed : int
-        The source of all randomness.
     rules : Rules
         Rules that protected records must keep again.
     static : sequence of str or None

@@ -37,15 +37,10 @@ class MarginsOptions(Options):
 
 @dataclass(frozen=True)
 class PublishedTotals:
-    """Published totals of some columns.
-
-    Parameters
-    ----------
-    of : mapping of str to mapping of str to float
-        Total of each category, above 0, by column.
-    """
+    """Published totals of some columns."""
 
     of: dict[str, dict[str, float]]
+    """Total of each category, above 0, by column."""
 
     @property
     def total(self) -> float:
@@ -83,13 +78,7 @@ class PublishedTotals:
         return worst
 
     def verify(self, table: Table, most: float) -> None:
-        """Refuse a table whose weighted totals are not the published ones.
-
-        Raises
-        ------
-        VerificationError
-            A total differs by more than a share of ``most``.
-        """
+        """Refuse a table whose weighted totals are not the published ones."""
         name, gap = self.deviation(table)
         if gap > most:
             raise VerificationError(

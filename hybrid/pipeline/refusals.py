@@ -127,8 +127,12 @@ def _choosing_transition(config: RunConfig) -> list[Words]:
 
 
 def _retrained_alone(config: RunConfig) -> list[str]:
-    """Named metrics that train again, but not on people with all of their rows."""
-    named = [name for name, one in METRICS.items() if "retraining" in one.needs and name in config.evaluate.named]
+    """Named metrics that train again and ask about a column of one table."""
+    named = [
+        name
+        for name, one in METRICS.items()
+        if "retraining" in one.needs and one.per is not None and name in config.evaluate.named
+    ]
     return [", ".join(named)] if named else []
 
 
@@ -154,7 +158,9 @@ FEATURES: dict[str, Callable[[RunConfig], bool | Sequence[Words]]] = {
     "evaluate.retrain.ordinal": lambda c: c.evaluate.retrain is not None and bool(c.evaluate.retrain.ordinal),
     "evaluate.retrain.stages": lambda c: c.evaluate.retrain is not None and c.evaluate.retrain.stages != ("synthetic",),
     "generators of persons": lambda c: c.draws_persons,
-    "generators of single rows": lambda c: [] if c.synthesize.learns_sequences else [c.synthesize.generator],
+    "generators of single rows": lambda c: (
+        [] if c.synthesize.learns_sequences or leak_of(c.risk) is not None else [c.synthesize.generator]
+    ),
     "generators of single rows with data.order": _generator_without_order,
     "generators without an account": lambda c: (
         [] if c.synthesize.generator in accountable() else [c.synthesize.generator]
@@ -171,6 +177,7 @@ FEATURES: dict[str, Callable[[RunConfig], bool | Sequence[Words]]] = {
     "privacy": lambda c: c.privacy is not None,
     "protect": lambda c: c.protection is not None,
     "risk": lambda c: c.risk is not None,
+    "risk.model but leaky": lambda c: [c.risk.model] if c.risk is not None and c.risk.model != "leaky" else [],
     "role weight": _weights,
     "sample": lambda c: c.sample.method != "none",
     "sample of labels": lambda c: c.sample.effective.method != "none",
@@ -183,7 +190,7 @@ FEATURES: dict[str, Callable[[RunConfig], bool | Sequence[Words]]] = {
     "split.independent: false, rows, key or release": lambda c: (
         not c.split.independent or c.split.rows is not None or c.split.key is not None or bool(c.split.release)
     ),
-    "split.key, split.rows": lambda c: c.split.key is not None or c.split.rows is not None,
+    "split.key": lambda c: c.split.key is not None,
     "split.key, split.stable": lambda c: bool(
         c.split.control_share and (c.split.stable or (c.split.key is not None and not c.data.person_columns))
     ),
@@ -197,7 +204,6 @@ FEATURES: dict[str, Callable[[RunConfig], bool | Sequence[Words]]] = {
     ],
     "synthesize.part_rows": lambda c: c.synthesize.part_rows is not None,
     "synthesize.rows of one part": _has_few_rows,
-    "synthesize.tables": lambda c: c.synthesize.tables > 1,
     "synthesize.where": lambda c: c.synthesize.where is not None,
     "synthesize.balance": lambda c: c.synthesize.balance is not None,
     "transition": lambda c: c.transition is not None,
@@ -503,14 +509,16 @@ REFUSALS: dict[str, dict[str, tuple[str, str]]] = {
     LINKED: {
         "data beside tables": ("data and tables exclude each other", "describe every table under tables"),
         "constraints beside tables": ("constraints: of which table?", "write them under tables.NAME.constraints"),
-        "risk": ("risk is for single tables", "leave risk out"),
+        "risk.model but leaky": (
+            "risk.model: {0} is for single tables",
+            "use leaky: copied people come with their rows in all tables",
+        ),
         "privacy": ("privacy.mode: dp is for single tables", "leave privacy out"),
         "a research order": (
             "stages: a research order, which anonymizes what a generator drew, is for single tables",
             "leave stages out",
         ),
         "synthesize.part_rows": ("synthesize.part_rows is for single tables", "leave synthesize.part_rows out"),
-        "synthesize.tables": ("synthesize.tables is for single tables", "leave synthesize.tables out"),
         "generators of single rows": (
             "synthesize.generator: {0} does not draw rows of a parent",
             f"use {' or '.join(sequence_generators())}",
@@ -519,16 +527,16 @@ REFUSALS: dict[str, dict[str, tuple[str, str]]] = {
             "transition.order: post is for single tables: rows are drawn given the values of their parents",
             "use order: pre",
         ),
-        "metrics that train again": ("evaluate: {0}: for single tables", "leave it out; membership_trained is tried"),
+        "metrics that train again": (
+            "evaluate: {0}: for single tables",
+            "leave it out; others that train again attack people with all of their rows",
+        ),
         "evaluate.retrain.stages": (
             "evaluate.retrain.stages: linked tables have one stage that is repeated",
             "use [synthetic]",
         ),
         "evaluate.retrain.ordinal": ("evaluate.retrain.ordinal is for single tables", _LEFT_OUT),
-        "split.key, split.rows": (
-            "split.key and split.rows are for single tables: persons are split",
-            "leave them out",
-        ),
+        "split.key": ("split.key is for single tables: persons are split", "leave it out"),
         "output.identifiers: drop": (
             "output.identifiers: drop would cut the links between the tables",
             "use surrogate",

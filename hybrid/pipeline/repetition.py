@@ -6,18 +6,20 @@ the people with all of their rows.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 
 import numpy as np
-import pandas as pd
 
 from hybrid.base.arrays import Rows
+from hybrid.evaluation.metric import Metric
+from hybrid.evaluation.options import EvaluateOptions
 from hybrid.evaluation.people_in_tables import LinkedPeople
 from hybrid.pipeline.child_draw import renamed
 from hybrid.pipeline.child_run import ChildRun
 from hybrid.pipeline.inputs import Sources
 from hybrid.pipeline.links import LinkOptions
+from hybrid.pipeline.sources import rows_of
 from hybrid.pipeline.table_run import TableRun
 from hybrid.table import Table
 
@@ -29,17 +31,41 @@ def real_people(tables: Mapping[str, TableRun]) -> LinkedPeople:
     return _people(tables, lambda table: table.train)
 
 
+def control_people(tables: Mapping[str, TableRun]) -> LinkedPeople | None:
+    """People who are kept apart, with all of their rows, as :func:`real_people`; None without any."""
+
+    def apart(table: TableRun) -> Table:
+        assert table.control is not None
+        return table.control
+
+    return None if any(table.control is None for table in tables.values()) else _people(tables, apart)
+
+
+def trained_on_people(options: EvaluateOptions, metric: Metric) -> bool:
+    """True if a metric attacks by shadow models of all linked tables: one that is named, and asks about no column."""
+    return "retraining" in metric.needs and metric.per is None and metric.name in options.named
+
+
 def drawn_people(tables: Mapping[str, TableRun]) -> LinkedPeople:
     """Drawn people with all of their rows, whom the keys of a release link."""
     return _people(tables, lambda table: table.generated.table)
 
 
+def learned_rows(tables: Mapping[str, TableRun]) -> LinkedPeople:
+    """Summaries alone of the rows of training people, protected; ``persons`` has the people's rows in the source."""
+    person, *_ = tables.values()
+    return LinkedPeople.of(person.train.only([]), _below(tables, lambda table: table.learned))
+
+
 def _people(tables: Mapping[str, TableRun], part: Part) -> LinkedPeople:
-    (name, person), *views = tables.items()
+    name, person = next(iter(tables.items()))
     people = part(person)
     people = renamed(people, {column: f"{name}.{column}" for column in people.schema.without_identifiers().names})
-    below = {name: (part(view), view.own) for name, view in views if isinstance(view, ChildRun)}
-    return LinkedPeople.of(people, below)
+    return LinkedPeople.of(people, _below(tables, part))
+
+
+def _below(tables: Mapping[str, TableRun], part: Part) -> dict[str, tuple[Table, Sequence[str]]]:
+    return {name: (part(view), view.own) for name, view in tables.items() if isinstance(view, ChildRun)}
 
 
 def some_people(links: LinkOptions, sources: Sources, people: Rows) -> Sources:
@@ -52,7 +78,7 @@ def some_people(links: LinkOptions, sources: Sources, people: Rows) -> Sources:
     sources : Sources
         All tables.
     people : numpy.ndarray, shape (n,), int64
-        Different rows of the person table.
+        Rows of the person table; one that comes again is another person with the same rows.
 
     Returns
     -------
@@ -65,10 +91,8 @@ def some_people(links: LinkOptions, sources: Sources, people: Rows) -> Sources:
         parent = links.tables[name].parent
         if parent is None:
             continue
-        found = pd.Index(kept[parent.table]).get_indexer(pd.Index(sources.owners[name]))
-        rows = np.flatnonzero(found >= 0)
-        rows = kept[name] = rows[np.argsort(found[rows], kind="stable")]
-        owners[name] = found[rows]
+        kept[name], owners[name] = rows_of(kept[parent.table], sources.owners[name])
+        rows = kept[name]
         persons = tables[parent.table].persons
         tables[name] = replace(table.take(rows), named_persons=persons[owners[name]])
     return Sources(tables, owners, sources.public, sources.orphans)

@@ -107,6 +107,8 @@ class KnownLeak(NamedTuple):
     table: Table
     provenance: Array
     """Shape (n_rows,), int: training row that each row came from, -1 for fresh ones. Private."""
+    people: Array
+    """Shape (n_rows,), int: number of the person that each row is of, also of fresh ones. Private."""
 
 
 def with_known_leak(train: Table, fresh: Table | None, options: RiskOptions | None, seed: int) -> KnownLeak:

@@ -54,13 +54,7 @@ def _having(config: RunConfig, role: Role) -> tuple[str, ...]:
 
 
 def refuse_undecided_columns(roles: RolesOptions | None, undecided: Sequence[str]) -> None:
-    """Refuse a release without a decision, or with these columns undecided.
-
-    Raises
-    ------
-    ConfigError
-        One problem that names all columns.
-    """
+    """Refuse a release without a decision, or with these columns undecided."""
     missing = [] if roles is not None else ["roles.decided_by is not set"]
     if undecided:
         missing.append(f"undecided columns: {', '.join(undecided)}")
@@ -74,13 +68,7 @@ def refuse_undecided_columns(roles: RolesOptions | None, undecided: Sequence[str
 
 
 def refuse_without_person(config: RunConfig, table: Table) -> None:
-    """Refuse a release of a table whose rows may share a person.
-
-    Raises
-    ------
-    ConfigError
-        An identifier repeats and ``data.person`` is not set.
-    """
+    """Refuse a release of a table whose rows may share a person."""
     names = without_person(config, table)
     if names:
         raise ConfigError(person_problem(names))
@@ -120,8 +108,6 @@ def decided_roles(config: RunConfig, table: Table) -> DecidedRoles:
 
     Parameters
     ----------
-    config : RunConfig
-        The configuration.
     table : Table
         The records without undecided columns.
     """

@@ -42,56 +42,38 @@ NOTHING_FITTED = "no constraint between columns is fitted to the records"
 
 @dataclass(frozen=True)
 class StatementBasis:
-    """Steps of a run on which the statement depends.
-
-    Parameters
-    ----------
-    anonymize, sample : AnonymizeOptions, SampleOptions
-        Of the run.
-    schema : Schema
-        The table's columns without identifiers.
-    reads_originals : bool
-        What ``Transition.reads_originals`` says of the transition's options, or whether a constraint learns values.
-    from_records : sequence of str
-        Quasi-identifiers whose domain (values, or bounds of intervals) is taken from the records, not listed in a
-        hierarchy file.
-    seeded : bool
-        Whether somebody chose the seed.
-    rows_of_records : bool
-        Whether as many rows are drawn as there are training records.
-    protected : bool
-        Whether values that few records hold were replaced.
-    several_rows : bool
-        Whether a person may have several records; then k counts persons.
-    nameless : bool
-        Whether a record has no person, where others have one.
-    households : bool
-        Whether records are sampled by household.
-    counted : bool
-        Whether the records that meet a condition on drawn rows are counted.
-    filtered : bool
-        Whether drawn rows near a training record are left out.
-    fitted : bool
-        Whether a constraint is fitted to the training records.
-    generated : bool
-        Whether a generator draws the rows; otherwise each is made from the labels of one record.
-    """
+    """Steps of a run on which the statement depends."""
 
     anonymize: AnonymizeOptions
     sample: SampleOptions
+    """Of the run."""
     schema: Schema
+    """The table's columns without identifiers."""
     reads_originals: bool
+    """What ``Transition.reads_originals`` says of the transition's options, or whether a constraint learns values."""
     from_records: Sequence[str] = ()
+    """Quasi-identifiers whose domain (values, or bounds of intervals) is taken from the records, not listed in a
+    hierarchy file."""
     seeded: bool = False
+    """Whether somebody chose the seed."""
     rows_of_records: bool = False
+    """Whether as many rows are drawn as there are training records."""
     protected: bool = False
+    """Whether values that few records hold were replaced."""
     several_rows: bool = False
+    """Whether a person may have several records; then k counts persons."""
     nameless: bool = False
+    """Whether a record has no person, where others have one."""
     households: bool = False
+    """Whether records are sampled by household."""
     counted: bool = False
+    """Whether the records that meet a condition on drawn rows are counted."""
     filtered: bool = False
+    """Whether drawn rows near a training record are left out."""
     fitted: bool = False
+    """Whether a constraint is fitted to the training records."""
     generated: bool = False
+    """Whether a generator draws the rows; otherwise each is made from the labels of one record."""
 
     @property
     def k(self) -> int:

@@ -31,13 +31,7 @@ def fitting(config: RunConfig, schema: Schema) -> RunConfig:
 
 
 def refuse_unknown(config: RunConfig, sources: Sources) -> None:
-    """Refuse sections that name columns which no table has.
-
-    Raises
-    ------
-    ConfigError
-        With all such columns.
-    """
+    """Refuse sections that name columns which no table has."""
     known = {name for table in sources.tables.values() for name in table.schema.names}
     options = config
     wanted = {**_named(options.evaluate), "publish.columns": tuple(options.publish.columns)}

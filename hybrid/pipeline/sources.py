@@ -16,7 +16,7 @@ from hybrid.pipeline.config import RunConfig
 from hybrid.pipeline.inputs import Sources
 from hybrid.pipeline.links import LinkOptions, ParentOptions, TableOptions, ThroughOptions, in_table
 from hybrid.table import Kind, Table
-from hybrid.table.persons import with_order
+from hybrid.table.persons import with_households, with_order
 
 KEY_KINDS = (Kind.INTEGER, Kind.CATEGORICAL)
 """Kinds of columns that surrogates can take the place of."""
@@ -170,6 +170,8 @@ def _linked(config: RunConfig, read: Mapping[str, Table], problems: list[Problem
         options, table = config.links.tables[name], read[name].without_left_out()
         if options.parent is None:
             tables[name] = replace(table, named_persons=np.arange(len(table)))
+            with _collected(problems, name):
+                tables[name] = with_households(tables[name], view.data.household_columns)
             continue
         parent = tables[options.parent.table]
         through = pairs_of(config.links, name)
@@ -184,7 +186,12 @@ def _linked(config: RunConfig, read: Mapping[str, Table], problems: list[Problem
             problems.append(_orphans(name, options, lost, len(table)))
         orphans |= {name: lost} if drop else {}
         owners[name] = found[found >= 0]
-        tables[name] = replace(table.take(found >= 0), named_persons=parent.persons[owners[name]])
+        homes = parent.named_households
+        tables[name] = replace(
+            table.take(found >= 0),
+            named_persons=parent.persons[owners[name]],
+            named_households=None if homes is None else homes[owners[name]],
+        )
         if not len(owners[name]):
             problems.append(
                 Problem(f"tables.{name}: no row of {name} belongs to a row of its parent", "check the keys")
@@ -278,3 +285,21 @@ def places_of(key: pd.Series, values: pd.Series) -> Rows:
     found: Rows = known.get_indexer(pd.Index(values.astype("string"))).astype(np.int64)
     found[values.isna().to_numpy()] = -1
     return found
+
+
+def rows_of(parents: Rows, owners: Rows) -> tuple[Rows, Rows]:
+    """Rows of some parents, each parent's together and in their order; and the position of each row's parent.
+
+    Parameters
+    ----------
+    parents : numpy.ndarray, shape (n,), int64
+        Numbers of parents, of which one may come again.
+    owners : numpy.ndarray, shape (n_rows,), int64
+        Number of the parent of each row.
+    """
+    order, counts = np.argsort(owners, kind="stable"), np.bincount(owners, minlength=int(parents.max(initial=-1)) + 1)
+    first, each = (np.cumsum(counts) - counts)[parents], counts[parents]
+    places: Rows = np.repeat(np.arange(len(parents)), each)
+    within = np.arange(len(places)) - (np.cumsum(each) - each)[places]
+    rows: Rows = order[first[places] + within]
+    return rows, places

@@ -187,8 +187,7 @@ def _anonymized(pipeline: TableRun) -> Count | None:
     if table is None:
         return None
     result = table.result
-    lost = result.suppressed_persons
-    persons = "" if lost is None else f" persons, {few(lost)} of them left out"
+    persons = "" if result.rows_are_persons else f" persons, {few(result.lost_people)} of them left out"
     how = f"k = {result.k}" if result.k_anonymous else "no k-anonymity"
     if result.drawn is not None:
         beyond = f"; {few(len(table.suppressed))} drawn records left out, whose classes protection changed"

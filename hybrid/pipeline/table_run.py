@@ -2,68 +2,192 @@
 
 from __future__ import annotations
 
-import time
-from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
-from dataclasses import replace
+from collections.abc import Callable, Mapping
 from functools import cached_property
-from typing import Any, Self, get_args
+from pathlib import Path
+from typing import Self, TypeVar
 
 import numpy as np
 
-from hybrid.anonymize.search.problem import k_problem
+from hybrid.anonymize.result import AnonymizedTable
+from hybrid.anonymize.search.tradeoff import TradeoffPoint
 from hybrid.base.arrays import Rows
-from hybrid.base.errors import ConfigError, InfeasibleError
-from hybrid.base.hashing import code_version, fingerprint, library_versions
-from hybrid.base.progress import Progress, prefixed
-from hybrid.base.rng import rng_for
-from hybrid.constraints.checks import refuse_misfits
-from hybrid.evaluation import evaluate
-from hybrid.evaluation.context import Context, FitAndSample, KeptModel, Making, Parentage, Share
-from hybrid.evaluation.improvement import with_printed
-from hybrid.evaluation.measure import Crossed, Evaluation, Subject
-from hybrid.evaluation.metric import Metric
-from hybrid.evaluation.options import EvaluateOptions
-from hybrid.evaluation.pooled import compared_with_folds, is_measured_in_folds, pooled_evaluation
-from hybrid.evaluation.run_metrics import check_options, remembering
-from hybrid.pipeline.conditions import refuse_misfit
-from hybrid.pipeline.config import RunConfig
-from hybrid.pipeline.evaluation_price import untried
-from hybrid.pipeline.generation import learned_again
-from hybrid.pipeline.guarantees import promise, promises
-from hybrid.pipeline.identifying_texts import refuse_identifying
-from hybrid.pipeline.people_tables import naming
-from hybrid.pipeline.power import judged_table, measure_power_of
-from hybrid.pipeline.privacy_statements import Explanation, combined_explanation
-from hybrid.pipeline.private_mode import explain_private, refuse_undeclared
-from hybrid.pipeline.refusals import TABLES, refusal
-from hybrid.pipeline.risk import leak_of
-from hybrid.pipeline.stages import EVALUATE, POWER, evaluation_of, libraries, stage_named, subject_of
-from hybrid.pipeline.tables import DrawnTables
-from hybrid.publication.asked import asked
-from hybrid.publication.composition import Membership, membership
-from hybrid.publication.gate import confidence_of_each
+from hybrid.base.errors import ConfigError
+from hybrid.base.hashing import fingerprint
+from hybrid.base.manifest import Recorder
+from hybrid.base.progress import Progress, silent
+from hybrid.base.rng import fresh_seed
+from hybrid.constraints import Redrawn, Rules
+from hybrid.evaluation.context import Parentage
+from hybrid.evaluation.measure import AllRows, Evaluation, Subject
+from hybrid.hierarchy import Hierarchy
+from hybrid.hierarchy.build import hierarchy_of_values
+from hybrid.pipeline.anonymization import Anonymization
+from hybrid.pipeline.assessment import Assessment
+from hybrid.pipeline.cache_keys import stage_keys
+from hybrid.pipeline.conditions import Selection, selection
+from hybrid.pipeline.config import SINGLE, RunConfig
+from hybrid.pipeline.constraint_rules import fitted_rules
+from hybrid.pipeline.contradictions import refuse_contradictions
+from hybrid.pipeline.early_refusals import refuse_early
+from hybrid.pipeline.filtering import Filtered, FilteredTable, control_halves, filtered
+from hybrid.pipeline.generation import Generated, Generation
+from hybrid.pipeline.in_parts import DrawnInParts
+from hybrid.pipeline.inputs import Inputs, WarehouseInputs
+from hybrid.pipeline.links import naming
+from hybrid.pipeline.private_generation import PrivateTable, account_of_run, drawn_privately, paid
+from hybrid.pipeline.promises import Promises
+from hybrid.pipeline.protection import protected, static_columns, training_hierarchies
+from hybrid.pipeline.released_rows import drawn_in_parts, with_identifiers
+from hybrid.pipeline.risk import KnownLeak, leak_of, removal_of, with_known_leak, without_removed
+from hybrid.pipeline.seeds import Origin, split_seed
+from hybrid.pipeline.stages import (
+    BASELINE,
+    FILTER,
+    POWER,
+    PROTECT,
+    SYNTHESIZE,
+    evaluation_of,
+    stage_named,
+    subject_of,
+)
+from hybrid.privacy.accounting import Budget
+from hybrid.protect import Protected
+from hybrid.protect.below_labels import has_public_list
+from hybrid.publication.policy import Policy, load_policy
 from hybrid.publication.power import Power
-from hybrid.store import took
-from hybrid.synthesize.registry import require
-from hybrid.table import Column, Schema, Table
-from hybrid.table.numbered import TABLE_NUMBER
-from hybrid.table.persons import n_persons
+from hybrid.sample import Sampled
+from hybrid.store import Store
+from hybrid.table import Column, Table
+from hybrid.table.numbered import with_table_numbers
 from hybrid.table.split import Parts
+from hybrid.table.write import Layout
 from hybrid.transition.disclosure import GiveAway
+from hybrid.transition.protocol import Restored
 
-ONLY_COMPARED = "configurations that are only compared are not attacked so"
+T = TypeVar("T")
 
 
-class TableRun(DrawnTables):
+class TableRun:
     """All stages of one table, computed on demand.
 
     Parameters and errors as for :class:`hybrid.pipeline.pipeline.Pipeline`, which judges all tables of a run together.
     """
 
-    attack: Callable[[], Evaluation] | None = None
-    """Attacks that repeat the making of all linked tables, on people with all of their rows; of the person table."""
+    keeps_model = False
+    """Whether the trained model stays in memory, for further rows; to be set before anything is drawn."""
     beside: tuple[Column, ...] = ()
     """Columns of all other linked tables about people, which nothing generalizes; of the person table."""
+
+    def __init__(
+        self,
+        config: RunConfig,
+        seed: int | None = None,
+        store: Store | None = None,
+        progress: Progress = silent,
+        inputs: Inputs | None = None,
+        *,
+        judge_power: bool = True,
+        origin: Origin | None = None,
+        ledger_dir: Path | None = None,
+    ) -> None:
+        refuse_contradictions(config)
+        self.config = config
+        self.judge_power = judge_power
+        self.store = store or Store(None)
+        self.progress = progress
+        self.recorder = Recorder()
+        self.inputs = inputs or self._inputs()
+        self.origin = origin
+        self.ledger_dir = ledger_dir
+        self.given_seed = config.seed if seed is None else seed
+        self.seeded = self.given_seed is not None
+        """Whether somebody chose the seed."""
+        if origin is not None:
+            self.given_seed = origin.seed
+        self._filter_control: Table | None = None
+        """Control records of the filter where there are none of this run's own."""
+        self.decided = False
+        """Whether the columns were decided on a larger table, of which this one's records are a sample."""
+        self.name = SINGLE
+        """Of the table; none of a single one."""
+        self.below: Callable[[], Table] | None = None
+        """Summary of people's rows in linked tables, which the transition of the person table reads."""
+        self.behind = ""
+        """Fingerprint of all linked tables, keys and references, on which results of every one may depend."""
+
+    def _inputs(self) -> Inputs:
+        about = self.config, self.recorder, self.progress
+        return WarehouseInputs(*about, lambda: self.split_seed) if self.config.is_pushed_down else Inputs(*about)
+
+    @cached_property
+    def seed(self) -> int:
+        """The source of all randomness.
+
+        Where none was given, one is drawn that cannot be guessed. A kept store keeps it with the same data and
+        config, so that an interrupted run continues with its own draws; publishing many draws of the same data
+        would give more away than one.
+        """
+        if self.given_seed is not None:
+            return self.given_seed
+        return self.store.get_or_compute("seed", fingerprint(self.data_fingerprint, self.config), fresh_seed)
+
+    @cached_property
+    def split_seed(self) -> int:
+        """Seed of the split; see :func:`hybrid.pipeline.seeds.split_seed`."""
+        return split_seed(self)
+
+    @cached_property
+    def data_fingerprint(self) -> str:
+        """Content hash of what was read: the table and its hierarchies."""
+        return self.inputs.fingerprint
+
+    @property
+    def table(self) -> Table:
+        """The whole input table."""
+        return self.inputs.table
+
+    @property
+    def layout(self) -> Layout:
+        """Layout of the file to write; of a private table the default."""
+        return self.inputs.layout if self.config.privacy is None else Layout()
+
+    @cached_property
+    def hierarchies(self) -> dict[str, Hierarchy]:
+        """The hierarchy of every quasi-identifier; none without anonymization."""
+        inputs = self.inputs
+        if inputs.whole is not None:
+            frame, schema = self.labelled.frame, self.labelled.schema
+            known = inputs.hierarchies.items()
+            return {name: hierarchy_of_values(tree, schema[name], frame[name]) for name, tree in known}
+        if self.protected is None or self.config.anonymize is None:
+            return inputs.hierarchies
+        return training_hierarchies(self.config, self.labelled, inputs.population)
+
+    @cached_property
+    def policy(self) -> Policy:
+        """The rules of the gate."""
+        return load_policy(self.config.policy_path)
+
+    @property
+    def judged_by(self) -> Policy | None:
+        """Policy whose verdict the run is for, which asks for metrics; None of a run that is only compared."""
+        return self.policy if self.judge_power else None
+
+    @property
+    def _has_power(self) -> bool:
+        return self.judge_power and self.config.evaluate.power and self.policy.plants_leaks
+
+    @cached_property
+    def keys(self) -> dict[str, str]:
+        """Keys of all kept stages; see :func:`hybrid.pipeline.cache_keys.stage_keys`."""
+        population = "" if self.inputs.population is None else fingerprint(self.inputs.population)
+        must_detect = self.policy.detection if self._has_power else None
+        data = self.data_fingerprint, population, must_detect
+        found = stage_keys(
+            self.config, self.seed, self.split_seed, *data, judged_by=self.judged_by, totals=self.inputs.totals
+        )
+        return {name: fingerprint(key, self.behind) for name, key in found.items()} if self.name else found
 
     def check(self) -> None:
         """Check the later stages before the first one is computed.
@@ -74,31 +198,7 @@ class TableRun(DrawnTables):
             The policy cannot be read, the evaluation names what does not exist, or a package is missing.
         """
         with naming(self.name):
-            self._check()
-
-    def _check(self) -> None:
-        _ = self.policy
-        if not self.config.synthesize.is_off:
-            require(self.config.synthesize.engine)
-        check_options(self.config.evaluate, self.table.schema.without_identifiers())
-        if self.config.synthesize.tables > 1 and TABLE_NUMBER in self.table.schema:
-            raise ConfigError([refusal(TABLES, f"column {TABLE_NUMBER}")])
-        if self.config.privacy is None:
-            refuse_identifying(self.config, self.table)
-        refuse_misfits(self.config.constraints, self.table.schema)
-        refuse_misfit(self.config, self.table.schema)
-        refuse_undeclared(self.config, self.table.schema)
-        self._refuse_k()
-        _ = self.selection
-
-    def _refuse_k(self) -> None:
-        """Refuse a k that is greater than the number of training people, before anything is searched."""
-        options = self.config.anonymize
-        if options is None or not options.generalizes or self.config.privacy is not None or self.config.is_pushed_down:
-            return
-        problem = k_problem(options.k, n_persons(self.train), rows_are_persons=self.train.rows_are_persons)
-        if problem is not None:
-            raise InfeasibleError(problem)
+            refuse_early(self)
 
     def compute(self, stage: str) -> None:
         """Compute a stage by its name, or load it if the store has it.
@@ -109,9 +209,108 @@ class TableRun(DrawnTables):
         _ = getattr(self, stage_named(stage).result) if judged is None else self.evaluated(judged)
 
     @cached_property
+    def parts(self) -> Parts:
+        """Training, control and fresh records, without identifiers."""
+        train, *others = self.inputs.split(self.split_seed)
+        return Parts(train.without_identifiers(), *(part and part.without_identifiers() for part in others))
+
+    @cached_property
+    def _kept(self) -> Table:
+        """The training records that a removal leaves."""
+        return without_removed(self.parts.train, removal_of(self.config.risk), self.seed)
+
+    @property
+    def train(self) -> Table:
+        """The original training records, without identifiers: the people at risk."""
+        removal = removal_of(self.config.risk)
+        return self._kept if removal is not None and removal.measured == "kept" else self.parts.train
+
+    @property
+    def control(self) -> Table | None:
+        """The records that no generator and no filter sees, without identifiers."""
+        return self.control_halves[1]
+
+    @cached_property
+    def control_halves(self) -> tuple[Table | None, Table | None]:
+        control = self.parts.control
+        if self.config.synthesize.filter is None or control is None:
+            return self._filter_control, control
+        return control_halves(control, self.split_seed)
+
+    @cached_property
     def rows(self) -> Rows:
         """Row of the source of each training record, of the person table."""
         return self.train.persons
+
+    @cached_property
+    def protected(self) -> Protected | None:
+        """Training records without values that few people hold; None where protection is off.
+
+        Raises
+        ------
+        DataError
+            Columns need a decision.
+        """
+        if PROTECT.name not in self.keys:
+            return None
+        hierarchies, decided = self.inputs.hierarchies, self.decided
+        found: Protected | None = self._stage(
+            PROTECT.name,
+            lambda: protected(
+                self.config, self.train, hierarchies, self.seed, self.rules, self.static, decided=decided
+            ),
+        )
+        return found
+
+    @cached_property
+    def static(self) -> tuple[str, ...] | None:
+        """Columns with one value per person; None where the generator draws single rows."""
+        return static_columns(self.config, self.train)
+
+    @property
+    def learned(self) -> Table:
+        """Training records that are anonymized and learned from: protected, unless protection is off."""
+        if removal_of(self.config.risk) is not None:
+            return self._kept
+        return self.train if self.protected is None else self.protected.table
+
+    @property
+    def labelled(self) -> Table:
+        """Training records that are generalized: as :attr:`learned`, but with their true quasi-identifiers."""
+        if removal_of(self.config.risk) is not None or self.protected is None:
+            return self.learned
+        return self.protected.labelled
+
+    @cached_property
+    def rules(self) -> Rules:
+        """The constraints, fitted to the training records."""
+        return fitted_rules(self.config, self.train, self.inputs.hierarchies if self.config.constraints else None)
+
+    @cached_property
+    def selection(self) -> Selection | None:
+        """Condition on drawn rows, with the training records that meet it; None without one.
+
+        Raises
+        ------
+        ConfigError
+            The condition would single out few persons.
+        """
+        return selection(self.config, self.train, by_person=self.static is not None, decided=self.decided)
+
+    @property
+    def is_conditional(self) -> bool:
+        """True if drawn rows, or the persons whose rows they are, meet a condition."""
+        return self.selection is not None
+
+    @property
+    def compared(self) -> tuple[Table, Table | None]:
+        """Training and control records that utility and fidelity compare with.
+
+        All of them, or those that meet the condition.
+        """
+        if self.selection is None:
+            return self.train, self.control
+        return self.selection.train, None if self.control is None else self.selection.of(self.control)
 
     @property
     def compared_rows(self) -> tuple[Rows, Rows]:
@@ -119,20 +318,240 @@ class TableRun(DrawnTables):
         train, control = self.compared
         return train.persons, np.empty(0, dtype=np.int64) if control is None else control.persons
 
+    @property
+    def charted(self) -> tuple[Table, Table | None]:
+        """Training and control records that charts compare with, since charts are published.
+
+        As :attr:`compared`, but the training records as protection left them: no value that it took out is shown.
+        """
+        real, control = self.compared
+        if self.protected is None:
+            return real, control
+        table = self.protected.table
+        return table if self.selection is None else table.take(self.selection.met_by(self.train)), control
+
+    @cached_property
+    def anonymization(self) -> Anonymization | None:
+        """The stages from training records to specific values again; None without anonymization."""
+        if self.config.anonymize is None:
+            return None
+        return Anonymization(
+            config=self.config,
+            options=self.config.anonymize,
+            transition=self.config.required_transition,
+            hierarchies=self.hierarchies,
+            population=self.inputs.population,
+            train=self.labelled,
+            seed=self.seed,
+            compute=self._stage,
+            progress=self.progress,
+            protection=None if self.protected is None else self.protected.result,
+            static=self.static,
+            rules=self.rules,
+            public=self._public_lists,
+            ties=self.rules.tied(self.labelled if self.protected is None else self.train, self.static),
+            whole=self.inputs.whole,
+            below=self.below,
+        )
+
+    @property
+    def _public_lists(self) -> frozenset[str]:
+        """Quasi-identifiers with a public list of values, judged by the whole table."""
+        frame = self.inputs.table.frame
+        known = self.inputs.hierarchies.items()
+        return frozenset(name for name, tree in known if has_public_list(tree, frame[name]))
+
+    @property
+    def anonymized(self) -> AnonymizedTable | None:
+        """The k-anonymous training records; None without anonymization."""
+        return None if self.anonymization is None else self.anonymization.anonymized
+
+    @property
+    def trade_off(self) -> list[TradeoffPoint]:
+        """Information loss against suppression at the configured k; empty where it is not computed."""
+        return [] if self.anonymization is None else self.anonymization.trade_off
+
+    @property
+    def sampled(self) -> Sampled | None:
+        """The anonymized records that the transition gets; None without anonymization."""
+        return None if self.anonymization is None else self.anonymization.sampled
+
+    @property
+    def restored(self) -> Restored | None:
+        """The sampled records with specific values again; None without anonymization."""
+        return None if self.anonymization is None else self.anonymization.restored
+
+    @property
+    def values(self) -> Table:
+        """Records with specific values that a generator learns under ``transition.order: pre``."""
+        return self.generation.sampled() if self.restored is None else self.restored.table
+
     @cached_property
     def kept(self) -> tuple[Table, Rows]:
         """Records that a generator learns, with their source rows."""
         return self.values, self.values.persons
+
+    @property
+    def learned_records(self) -> int | None:
+        """Records that the generator learned from; None where none ran, or where their number is not published."""
+        known = self.config.privacy is None and leak_of(self.config.risk) is None and not self.is_unsynthesized
+        return len(self.values) if known else None
+
+    @cached_property
+    def drawn(self) -> Generated:
+        """The drawn records, with specific values, without identifiers, in random order."""
+        _ = self.selection
+        if leak_of(self.config.risk) is not None:
+            return self._stage(SYNTHESIZE.name, lambda: Generated(self.known_leak.table))
+        if self.config.privacy is not None:
+            return self._drawn_privately()
+        if self.config.synthesize.part_rows is not None:
+            return self._drawn_in_parts()
+        before = self.anonymization
+        if before is None:
+            return self._stage(SYNTHESIZE.name, self.generation.from_originals)
+        return self._stage(SYNTHESIZE.name, lambda: self.generation.from_anonymized(before))
+
+    def _drawn_in_parts(self) -> DrawnInParts:
+        """Sample of the rows of all parts, which no store keeps."""
+        self.progress(SYNTHESIZE.name, 0, None)
+        with self.recorder.stage(SYNTHESIZE.name):
+            return drawn_in_parts(self)
+
+    def _drawn_privately(self) -> Generated:
+        def draw() -> Generated:
+            return drawn_privately(self.config, self.learned, self.inputs.domains, self.seed, self.progress)
+
+        key, account = self.keys[SYNTHESIZE.name], account_of_run(self, self.data_fingerprint)
+        return paid(account, key, lambda compute: self._stage(SYNTHESIZE.name, compute), draw)
+
+    @cached_property
+    def known_leak(self) -> KnownLeak:
+        """The table with a known leak, and where its rows came from."""
+        parts = self.parts
+        return with_known_leak(parts.train, parts.release, leak_of(self.config.risk), self.seed)
+
+    @cached_property
+    def generated(self) -> Generated:
+        """The drawn records that the filter keeps, in random order."""
+        options = self.config.synthesize.filter
+        if options is None:
+            return self.drawn
+        control, before, drawn = self.control_halves[0], self.anonymization, self.drawn
+        if control is None:
+            raise ConfigError("synthesize.filter needs control records", hint="set split.control, such as 0.3")
+
+        def again(rows: int, attempt: int) -> Table:
+            further = self.generation.again(rows, attempt)
+            return (further.from_originals() if before is None else further.from_anonymized(before)).table
+
+        train, seed = self.train, self.split_seed
+        return self._stage(FILTER.name, lambda: filtered(drawn, train, control, options, seed, again))
+
+    @property
+    def redrawn(self) -> Redrawn | None:
+        """Rows drawn again for constraints or a condition; None without."""
+        return self.generated.redrawn
+
+    @property
+    def filtered(self) -> Filtered | None:
+        """Rows that the filter left out; None without one."""
+        return self.generated.filtered if isinstance(self.generated, FilteredTable) else None
+
+    @property
+    def budget(self) -> Budget | None:
+        """Account of the synthetic table; None without a privacy budget."""
+        return self.drawn.budget if isinstance(self.drawn, PrivateTable) else None
+
+    @property
+    def all_rows(self) -> AllRows | None:
+        """Counts on all rows; None where all rows are judged."""
+        return self.drawn.all_rows if isinstance(self.drawn, DrawnInParts) else None
+
+    @property
+    def is_unsynthesized(self) -> bool:
+        """True if no generator runs."""
+        return self.config.synthesize.is_off
 
     @cached_property
     def drawn_owners(self) -> Rows:
         """Drawn parent row of each drawn row; a person's own."""
         return np.arange(len(self.generated.table))
 
-    people: int | None = None
-    """Number of people in the data, where this table is about some of them; None: those of this table."""
-    together: Evaluation | None = None
-    """Evaluation of this and other tables that are released together, whose intervals hold together; None: of this."""
+    @cached_property
+    def baseline(self) -> Table | None:
+        """Table of the same generator without anonymization, for comparison; None where it is not asked for.
+
+        It learns the protected records like the release: what anonymizing changes is compared, not protection.
+        """
+        return self._stage(BASELINE.name, self.generation.baseline) if self.config.has_baseline else None
+
+    @cached_property
+    def generation(self) -> Generation:
+        return Generation(
+            self.config,
+            self.learned,
+            self.inputs.domains,
+            self.seed,
+            self.store,
+            self.progress,
+            self.static,
+            self.rules,
+            self.selection,
+            self.inputs.totals,
+            only_kept=self.origin is not None,
+            models=None if self.config.synthesize.part_rows is None and not self.keeps_model else {},
+        )
+
+    def with_training(self, table: Table, seed: int, drawn: float | None = None) -> Self:
+        """The same configuration for other training records; control records are those of the filter alone.
+
+        Nothing is kept. ``drawn``: rows to draw, as a multiple of the records; None: as the configuration says.
+        """
+        config, options = self.config, self.config.synthesize
+        rows = options.rows if options.part_rows is None else options.part_rows
+        how = {"rows": rows, "part_rows": None}
+        if drawn is not None:
+            how |= {"rows": max(round(drawn * len(table)), 1), "tables": 1}
+        config = config.model_copy(update={"synthesize": options.model_copy(update=how)})
+        other = type(self)(config, seed, inputs=self.inputs.with_training(table), judge_power=False)
+        other.decided = True
+        if self.config.synthesize.filter is not None:
+            other._filter_control = self.control_halves[0]
+        return other
+
+    @cached_property
+    def synthetic(self) -> Table:
+        """The table to release: the source's columns in the source's order.
+
+        Of one that is drawn in parts, the sample that is judged. Of several, their rows one after the other, with the
+        number of the table as the last column.
+        """
+        totals, options = self.inputs.totals, self.config.margins
+        if totals is not None and options is not None:
+            totals.verify(self.generated.table, options.most)
+        found, tables = with_identifiers(self, self.generated.table), self.config.synthesize.tables
+        return found if tables == 1 else with_table_numbers(found, tables)
+
+    @property
+    def released_rows(self) -> int:
+        """Rows of the table to release."""
+        return len(self.synthetic) if self.all_rows is None else self.all_rows.rows
+
+    @cached_property
+    def promises(self) -> Promises:
+        """Formal promises about this table."""
+        return Promises(self)
+
+    @property
+    def is_private(self) -> bool:
+        """True if differential privacy is claimed."""
+        return self.promises.is_private
+
+    @cached_property
+    def give_away(self) -> GiveAway | None:
+        """Disclosure of originals by the transition; None without one."""
+        return None if self.anonymization is None else self.anonymization.give_away(self.generated.table)
 
     @property
     def parentage(self) -> Mapping[Subject, Parentage] | None:
@@ -140,17 +559,14 @@ class TableRun(DrawnTables):
         return None
 
     @cached_property
+    def assessment(self) -> Assessment:
+        """Evaluation of the tables of this run."""
+        return Assessment(self)
+
+    @cached_property
     def evaluation(self) -> Evaluation:
         """Privacy, utility and fidelity of every judged table."""
-        found = self._evaluation_of(get_args(Subject))
-        printed = with_printed(found) if self.config.evaluate.paper else found
-        return replace(printed, all_rows=self.all_rows, crossed=self._crossed)
-
-    def _evaluation_of(self, subjects: Collection[Subject]) -> Evaluation:
-        """Evaluation of those of these tables that the run has."""
-        judged = [subject for subject in subjects if evaluation_of(subject) in self.keys]
-        self._measure_together(judged)
-        return Evaluation(tuple(metric for subject in judged for metric in self.evaluated(subject).metrics))
+        return self.assessment.of_all
 
     def evaluated(self, subject: Subject) -> Evaluation:
         """Privacy, utility and fidelity of one table.
@@ -160,106 +576,12 @@ class TableRun(DrawnTables):
         ConfigError
             The configuration has no such table.
         """
-        return self._stage(evaluation_of(subject), lambda: self._evaluated(subject))
-
-    def evaluate_beside(self, table: Table) -> Evaluation:
-        """Evaluation of a table that was made in another way, judged as the synthetic one.
-
-        The original and the generator alone are judged beside it. No verdict comes of it, and nothing of it is kept.
-        """
-        others: tuple[Subject, ...] = ("original", "baseline")
-        found = [self.evaluated(subject) for subject in others if evaluation_of(subject) in self.keys]
-        return Evaluation(tuple(one for each in [*found, self._evaluate({"synthetic": table})] for one in each.metrics))
-
-    @cached_property
-    def explanation(self) -> Explanation:
-        """Privacy statement of this configuration.
-
-        Raises
-        ------
-        ConfigError
-            Nothing is anonymized, and the generator has no privacy budget.
-        """
-        if not self.explanations:
-            raise ConfigError("without anonymization there is no guarantee to explain", hint="add an anonymize section")
-        return combined_explanation(self.explanations)
-
-    @cached_property
-    def explanations(self) -> tuple[Explanation, ...]:
-        """The promises of every mechanism of this configuration."""
-        return self._explained(seeded=self.seeded)
-
-    @property
-    def promise(self) -> str:
-        """Formal promises of this configuration, where a run has a secret seed."""
-        return promise(self.config, self._explained(seeded=False))
-
-    def _explained(self, *, seeded: bool) -> tuple[Explanation, ...]:
-        if self.config.privacy is not None:
-            return (explain_private(self.config, secret_seed=not seeded),)
-        schema = self.explained
-        known = self.hierarchies
-        derived = [name for name in schema.quasi_identifiers if name in known and known[name].rule]
-        nameless = bool((self.table.persons < 0).any())
-        linked = schema != self.table.schema.without_identifiers()
-        about = self.config, schema, self.inputs.domains, derived
-        whole = self.inputs.whole
-        drawn = 1.0 if whole is None else whole.result.drawn_share
-        return promises(*about, nameless=nameless, seeded=seeded, linked=linked, drawn=drawn)
-
-    @property
-    def statement(self) -> str | None:
-        """The explanation in words, with the account of a budget; None where there is nothing to explain."""
-        if self.config.privacy is not None:
-            return explain_private(self.config, secret_seed=not self.seeded, spent=self.budget).text
-        return self.explanation.text if self.explanations else None
-
-    @property
-    def explained(self) -> Schema:
-        """Columns that the privacy statement must cover; of the person table, those of all tables."""
-        return Schema((*self.table.schema.without_identifiers(), *self.beside))
-
-    @property
-    def is_private(self) -> bool:
-        """True if differential privacy is claimed."""
-        return any(explanation.is_private for explanation in self.explanations)
-
-    @cached_property
-    def give_away(self) -> GiveAway | None:
-        """Disclosure of originals by the transition; None without one."""
-        return None if self.anonymization is None else self.anonymization.give_away(self.generated.table)
-
-    def membership(self, secret: bytes) -> Membership:
-        """Equivalence class of each training record, by keyed hashes that only the secret can repeat.
-
-        Raises
-        ------
-        ConfigError
-            Nothing is anonymized.
-        """
-        if self.anonymized is None:
-            raise ConfigError("without anonymization there are no equivalence classes", hint="add an anonymize section")
-        train, learned = self.inputs.split(self.split_seed).train, self.labelled
-        if self.anonymization is not None and self.anonymization.drawn is not None:
-            kept = self.anonymization.drawn.kept
-            train, learned = train.take(kept), learned.take(kept)
-        return membership(train, learned, self.anonymized, secret, self.config.record_key)
+        return self._stage(evaluation_of(subject), lambda: self.assessment.of(subject))
 
     @cached_property
     def power(self) -> Power | None:
         """Planted leaks that the verdict noticed; None where none are planted."""
-        return self._stage(POWER.name, self._measure_power) if self._has_power else None
-
-    def _measure_power(self) -> Power:
-        confidence = None if self.together is None else confidence_of_each(self.policy, self.together)
-        judged = [fold._judged_table for fold in self.folds or (self,)]
-        found = self.evaluated("synthetic")
-        return measure_power_of(judged, found, self.policy, self.seed, self.progress, confidence, self.people)
-
-    @property
-    def _judged_table(self) -> Context:
-        tables = self.train, self.control, self.generated.table
-        return judged_table(*tables, self.config.evaluate, self.seed, self._share)
+        return self._stage(POWER.name, self.assessment.power) if self._has_power else None
 
     @cached_property
     def folds(self) -> tuple[Self, ...]:
@@ -269,160 +591,10 @@ class TableRun(DrawnTables):
         """
         return tuple(
             type(self)(config, seed, self.store, told, self.inputs.of_fold(parts), judge_power=False)
-            for config, seed, parts, told in self.runs_of_folds
+            for config, seed, parts, told in self.assessment.runs_of_folds
         )
 
-    @property
-    def runs_of_folds(self) -> Iterator[tuple[RunConfig, int, Parts, Progress]]:
-        """Configuration, seed, parts and progress of the run of every fold."""
-        split = self.config.split
-        if not split.is_crossed:
-            return
-        chosen = {"metrics": self._metrics_of_folds, "also": ()}
-        evaluate = self.config.evaluate.model_copy(update=chosen)
-        config = self.config.model_copy(update={"split": split.of_one_fold, "evaluate": evaluate})
-        for number, parts in enumerate(self.inputs.folds(self.split_seed)):
-            seed = int(rng_for(self.seed, "fold", number).integers(2**63))
-            yield config, seed, parts, prefixed(f"fold {number + 1} of {split.folds}, ", self.progress)
-
-    @cached_property
-    def _crossed(self) -> tuple[Crossed, ...]:
-        """Copies in the released table and in those of the folds; none without folds."""
-        folds = [fold._judged_table for fold in self.folds]
-        if not folds or evaluation_of("synthetic") not in self.keys:
-            return ()
-        tables = self.train, folds[0].control, self.generated.table
-        return compared_with_folds(judged_table(*tables, self.config.evaluate, self.seed), folds)
-
-    @property
-    def _metrics_of_folds(self) -> tuple[str, ...]:
-        return tuple(one.name for one in asked(self.judged_by, self.config.evaluate) if is_measured_in_folds(one))
-
-    def _measure_together(self, subjects: Sequence[Subject]) -> None:
-        names = {subject: evaluation_of(subject) for subject in subjects if subject not in self._measured}
-        absent = [subject for subject, name in names.items() if self.store.entry(name, self.keys[name]) is None]
-        tables = {subject: self._judged(subject) for subject in absent}
-        if len(absent) < 2:
-            return
-        begun = time.perf_counter()
-        with self.recorder.stage(EVALUATE.name):
-            found = self._evaluate({subject: table for subject, table in tables.items() if table is not None})
-        whole, known = time.perf_counter() - begun, sum(one.seconds for one in found.metrics)
-        for subject in absent:
-            metrics = tuple(one for one in found.metrics if one.stage == subject)
-            share = sum(one.seconds for one in metrics) / known if known else 1 / len(absent)
-            self._measured[subject] = Evaluation(metrics), share * whole
-
-    @property
-    def untried(self) -> str:
-        """Reason to repeat the whole process only if ``evaluate.retrain`` asks for it; empty if there is none."""
-        if self.name:
-            return "people are attacked with the rows of all tables, not of this one alone: see the person table"
-        return untried(self.config, self.train) if self.judge_power else ONLY_COMPARED
-
-    @property
-    def measured_alone(self) -> EvaluateOptions:
-        """Options of this table alone; people with the rows of all linked tables are attacked elsewhere."""
-        options = self.config.evaluate
-        return options.model_copy(update={"retrain": None}) if self.name else options
-
-    @property
-    def _again(self) -> Mapping[Subject, FitAndSample]:
-        """Ways to make the tables again from other records; linked ones are made again together."""
-        if self.name:
-            return {}
-        retrain = self.config.evaluate.retrain
-        drawn = None if retrain is None else retrain.drawn
-        return {
-            "synthetic": lambda table, seed: self.with_training(table, seed, drawn).generated.table,
-            "baseline": lambda table, seed: learned_again(self.config, table, seed, drawn or 1.0),
-        }
-
-    def _evaluate(self, tables: Mapping[Subject, Table]) -> Evaluation:
-        rng, options = rng_for(self.seed, "evaluate"), self.measured_alone
-        metrics = asked(self.judged_by, options)
-        compared = self.compared if self.is_conditional else None
-        how = rng, self.progress, self._share, self._making(tables, metrics), compared, metrics
-        found = evaluate(self.train, self.control, tables, options, *how)
-        found = self._with_folds(found) if self.folds else found
-        if self.attack is None or "synthetic" not in tables:
-            return found
-        attacked = {(one.name, one.stage): one for one in self.attack().metrics}
-        return replace(found, metrics=tuple(attacked.get((one.name, one.stage), one) for one in found.metrics))
-
-    def _making(self, tables: Collection[Subject], metrics: Sequence[Metric]) -> dict[Subject, Making]:
-        """Making of each of the tables."""
-        again, parentage = self._again, self.parentage or {}
-        common = Making(untried=self.untried, rules=self.rules)
-        found = {one: replace(common, again=again.get(one), parentage=parentage.get(one)) for one in tables}
-        if "synthetic" in found:
-            known = leak_of(self.config.risk) is not None and any("origin" in metric.needs for metric in metrics)
-            found["synthetic"] = replace(
-                found["synthetic"],
-                origin=self._known_leak.provenance if known else None,
-                redrawn=self.redrawn,
-                model=self._kept_model,
-                learned=self.learned_records or 0,
-            )
-        return found
-
-    @property
-    def _kept_model(self) -> KeptModel | None:
-        """The model of the synthetic table, where the store keeps it."""
-        if self.config.privacy is not None or leak_of(self.config.risk) is not None or not self._is_model_attacked:
-            return None
-        if self.name:
-            several = KeptModel(self.config.synthesize.generator, None, "it is one of several, of linked tables")
-            return None if self.store.place is None else several
-        return self._generation.kept_model(self.anonymization)
-
-    @property
-    def _is_model_attacked(self) -> bool:
-        """True if the model is attacked: where a verdict comes of it, or a metric that does so is named."""
-        options = self.measured_alone
-        attacks = [metric.name for metric in asked(self.judged_by, options) if "model" in metric.needs]
-        return any(self.judge_power or name in options.named for name in attacks)
-
-    def _with_folds(self, own: Evaluation) -> Evaluation:
-        decisive = own.stages if self.judged_by is None else [one for one in own.stages if one in self.judged_by.stages]
-        first, *others = self.folds
-        found = [first._evaluation_of(own.stages), *(fold._evaluation_of(decisive) for fold in others)]
-        return pooled_evaluation(own, found, self._metrics_of_folds)
-
-    def _evaluated(self, subject: Subject) -> Evaluation:
-        if subject in self._measured:
-            found, seconds = self._measured[subject]
-            took(seconds)
-            return found
-        table = self._judged(subject)
-        if table is None:
-            raise ConfigError(f"this configuration has no {subject} table to evaluate")
-        return self._evaluate({subject: table})
-
-    def _judged(self, subject: Subject) -> Table | None:
-        match subject:
-            case "original":
-                return self.compared[0]
-            case "anonymized":
-                return None if self.restored is None else self._selected(self.restored.table)
-            case "synthetic":
-                return self.generated.table
-            case "baseline":
-                return self.baseline
-
-    def _selected(self, table: Table) -> Table:
-        return table if self.selection is None else self.selection.of(table)
-
-    @cached_property
-    def _measured(self) -> dict[Subject, tuple[Evaluation, float]]:
-        return {}
-
-    @cached_property
-    def _share(self) -> Share:
-        code, once = (code_version(), library_versions(*libraries())), remembering({})
-
-        def share(key: str, compute: Callable[[], Any]) -> Any:
-            kept = fingerprint(key, code)
-            return once(key, lambda: self.store.get_or_compute("evaluate-shared", kept, compute))
-
-        return share
+    def _stage(self, name: str, compute: Callable[[], T], /) -> T:
+        self.progress(name, 0, None)
+        with naming(self.name), self.recorder.stage(name):
+            return self.store.get_or_compute(name, self.keys[name], compute)

@@ -27,41 +27,27 @@ _EQUAL = 1e-9
 
 @dataclass(frozen=True)
 class BudgetPart:
-    """One part of a budget.
-
-    Parameters
-    ----------
-    name : str
-        What it was spent on; never a value of a record.
-    rho : float
-        zCDP, 0 or more.
-    delta : float
-        Probability that the bound rho fails, 0 or more.
-    """
+    """One part of a budget."""
 
     name: str
+    """What it was spent on; never a value of a record."""
     rho: float
+    """zCDP, 0 or more."""
     delta: float = 0.0
+    """Probability that the bound rho fails, 0 or more."""
 
 
 @dataclass(frozen=True)
 class Budget:
-    """Privacy budget of one release and the parts it was spent in.
-
-    Parameters
-    ----------
-    epsilon, delta : float
-        What is allowed, for one person more or less.
-    rows : int
-        Rows of a person that are used, at most.
-    parts : tuple of BudgetPart
-        Everything that read records.
-    """
+    """Privacy budget of one release and the parts it was spent in."""
 
     epsilon: float
     delta: float
+    """What is allowed, for one person more or less."""
     rows: int
+    """Rows of a person that are used, at most."""
     parts: tuple[BudgetPart, ...]
+    """Everything that read records."""
 
     def __post_init__(self) -> None:
         if self.spent_delta > self.delta * (1 + _EQUAL):

@@ -60,8 +60,6 @@ def shares_of_game(
     ----------
     hits : two of numpy.ndarray, shape (n_events,), or int
         Runs with the event on the one and on the other neighbouring table.
-    runs : (int, int)
-        Runs on each.
     confidence : float
         In (0, 1), of both bounds together; each has half of the error probability.
 
@@ -114,8 +112,6 @@ def epsilon_of_game(hits: tuple[int, int], runs: tuple[int, int], delta: float, 
     ----------
     hits : (int, int)
         Runs in which an event, fixed beforehand, occurred on the one and on the other neighbouring table.
-    runs : (int, int)
-        Runs on each.
     confidence : float
         In (0, 1).
     """

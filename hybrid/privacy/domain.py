@@ -65,24 +65,16 @@ class PrivacyOptions(Options):
 
 @dataclass(frozen=True)
 class ValueGrid:
-    """Values ``(low + i) / scale`` for i in 0..last: numbers, or times in the unit of their kind.
-
-    Parameters
-    ----------
-    kind : Kind
-        A number, date or time.
-    low : int
-        The least value, times the scale.
-    last : int
-        Position of the greatest value.
-    scale : int
-        Power of ten; 1 but for decimals.
-    """
+    """Values ``(low + i) / scale`` for i in 0..last: numbers, or times in the unit of their kind."""
 
     kind: Kind
+    """A number, date or time."""
     low: int
+    """The least value, times the scale."""
     last: int
+    """Position of the greatest value."""
     scale: int = 1
+    """Power of ten; 1 but for decimals."""
 
     @classmethod
     def of(cls, kind: Kind, bounds: tuple[Bound, Bound], decimals: int = 0) -> ValueGrid:
@@ -111,18 +103,12 @@ def _whole(bound: Bound, kind: Kind, scale: int) -> int:
 
 @dataclass(frozen=True)
 class CategoryDomain:
-    """Domain of a category or truth value.
-
-    Parameters
-    ----------
-    column : Column
-        What is released: name, role, kind and a format that is the same for all tables.
-    states : tuple of str or of bool
-        1 or more.
-    """
+    """Domain of a category or truth value."""
 
     column: Column
+    """What is released: name, role, kind and a format that is the same for all tables."""
     states: tuple[str, ...] | tuple[bool, ...]
+    """1 or more."""
 
     @property
     def size(self) -> int:
@@ -144,20 +130,14 @@ class CategoryDomain:
 
 @dataclass(frozen=True)
 class NumberDomain:
-    """Domain of a number, date or time: intervals of a grid.
-
-    Parameters
-    ----------
-    column : Column
-        As of :class:`CategoryDomain`.
-    lows, highs : numpy.ndarray, each of shape (n_intervals,), int64
-        First and last position of each interval; together they are all positions.
-    """
+    """Domain of a number, date or time: intervals of a grid."""
 
     column: Column
+    """As of :class:`CategoryDomain`."""
     grid: ValueGrid
     lows: Array
     highs: Array
+    """First and last position of each interval; together they are all positions; shape (n_intervals,), int64."""
 
     @property
     def size(self) -> int:

@@ -16,18 +16,12 @@ from hybrid.table import Table
 
 @dataclass(frozen=True)
 class NoisyHistograms:
-    """Shares of the states of each column, and the price of all of them.
-
-    Parameters
-    ----------
-    shares : mapping of str to numpy.ndarray, each of shape (n_states,), float64
-        0 or more, summing to 1; the missing state is the last.
-    parts : tuple of BudgetPart
-        One for each column.
-    """
+    """Shares of the states of each column, and the price of all of them."""
 
     shares: dict[str, Array]
+    """0 or more, summing to 1; the missing state is the last; shape (n_states,), float64."""
     parts: tuple[BudgetPart, ...]
+    """One for each column."""
 
 
 def noisy_histograms(table: Table, domains: Sequence[Domain], rho: float, bits: Bits = secure_bytes) -> NoisyHistograms:
@@ -47,11 +41,6 @@ def noisy_histograms(table: Table, domains: Sequence[Domain], rho: float, bits: 
         Budget of zero-concentrated differential privacy for all histograms together, above 0.
     bits : callable
         Source of randomness; the default is the one that a claim needs.
-
-    Raises
-    ------
-    ValueError
-        A person has several rows, or a row is of no known person.
     """
     persons = table.persons
     if (persons < 0).any() or len(np.unique(persons)) < len(persons):

@@ -146,7 +146,6 @@ def _exp_of_fraction(numerators: Array, denominators: Array, bits: Bits) -> Arra
 
 
 def _discrete_laplace(size: int, scale: int, bits: Bits) -> Array:
-    """Draw with probabilities proportional to ``exp(-abs(x) / scale)`` (Algorithm 2)."""
     drawn = np.zeros(size, dtype=np.int64)
     left = np.arange(size)
     while left.size:

@@ -111,8 +111,6 @@ def find_intervals(
         Greatest position.
     rows : int
         Rows of one person, at most.
-    bins : int
-        Intervals that are wanted, about.
     total : float
         Noisy number of rows.
     """
@@ -171,37 +169,21 @@ LARGEST_GRID = 2**53
 
 @dataclass(frozen=True)
 class EncodedTable:
-    """A table as codes of private domains.
-
-    Parameters
-    ----------
-    domains : tuple of Domain
-        Of each column.
-    columns : tuple of numpy.ndarray, each of shape (n_rows,), int32
-        States.
-    n_rows : int
-        Noisy number of rows, 1 or more.
-    rho : float
-        What is left for the generator.
-    """
+    """A table as codes of private domains."""
 
     domains: tuple[Domain, ...]
+    """Of each column."""
     columns: tuple[Codes, ...]
+    """States; shape (n_rows,), int32."""
     n_rows: int
+    """Noisy number of rows, 1 or more."""
     parts: tuple[BudgetPart, ...]
     rho: float
+    """What is left for the generator."""
 
 
 def column_problems(schema: Schema, options: PrivacyOptions, listed: Mapping[str, Array]) -> Iterator[Problem]:
-    """Public knowledge that private domains need and that is missing.
-
-    Parameters
-    ----------
-    schema : Schema
-        Columns that are learned.
-    options : PrivacyOptions
-        With what is known.
-    """
+    """Public knowledge that private domains need and that is missing."""
     for name in options.columns:
         if name not in schema:
             yield Problem(
@@ -272,8 +254,6 @@ def price_of_draw(options: PrivacyOptions, *, searches: bool) -> BudgetPart:
 
     Parameters
     ----------
-    options : PrivacyOptions
-        With epsilon and delta.
     searches : bool
         Whether the values of a category are to be found, which takes its share of delta.
     """

@@ -29,19 +29,13 @@ PUBLIC = 0.5
 
 @dataclass(frozen=True)
 class Restorable:
-    """Values of one quasi-identifier that a transition may learn from.
-
-    Parameters
-    ----------
-    values : pandas.Series, shape (n,)
-        One per record, in the dtype of the column's kind.
-    level : numpy.ndarray, shape (n,), int
-        Level from which on value and original lie below the same node of the hierarchy: that of the record's label,
-        or a higher one for labels that are themselves values of few people.
-    """
+    """Values of one quasi-identifier that a transition may learn from."""
 
     values: pd.Series
+    """One per record, in the dtype of the column's kind; shape (n,)."""
     level: Levels
+    """Level from which on value and original lie below the same node of the hierarchy: that of the record's label, or a
+    higher one for labels that are themselves values of few people; shape (n,), int."""
     hierarchy: Hierarchy | None = None
     """Of the values that may come out, names of groups among them; None: the column's own, built for the values."""
 
@@ -73,10 +67,6 @@ def restorable(
         The quasi-identifiers that were generalized; others were masked, and their values stay.
     options : ProtectOptions
         How many people must hold a value. Columns that a decision keeps stay as they are.
-    k : int
-        Of the anonymization.
-    rng : numpy.random.Generator
-        Draws.
     public : collection of str
         Columns with a public list of values (:func:`has_public_list`), any of which a transition may draw that looks
         at the label alone. Other lists may be copies of the table's own values.
@@ -161,7 +151,6 @@ def _below(
 
 
 def _are_listed(tree: Hierarchy) -> Mask:
-    """Leaves that a file lists, shape (n_leaves,), bool."""
     if tree.rule is None:
         listed = np.ones(tree.n_leaves, dtype=bool)
     elif isinstance(tree.rule, GroupsSpec):

@@ -23,21 +23,14 @@ OTHER = "other"
 
 @dataclass(frozen=True)
 class Rarity:
-    """Rare categories of a column.
-
-    Parameters
-    ----------
-    codes : numpy.ndarray, shape (n,), int64
-        Category of each record, by the alphabet; -1 where missing.
-    names : list of str
-        The m categories.
-    rare : numpy.ndarray, shape (m,), bool
-        Categories that too few people hold.
-    """
+    """Rare categories of a column."""
 
     codes: Array
+    """Category of each record, by the alphabet; -1 where missing; shape (n,), int64."""
     names: list[str]
+    """The m categories."""
     rare: Array
+    """Categories that too few people hold; shape (m,), bool."""
 
     @property
     def affected(self) -> Array:
@@ -147,8 +140,6 @@ def text_problems(
     ----------
     table : Table
         The training records, without identifiers, and with their persons and households.
-    options : ProtectOptions
-        Decisions made already.
     k : int
         Of the anonymization; 0 without one.
     generalized : container of str
@@ -166,11 +157,6 @@ def refuse_texts(
     """Refuse a table with columns that need a decision.
 
     Arguments as for :func:`text_problems`.
-
-    Raises
-    ------
-    DataError
-        All such columns at once.
     """
     problems = text_problems(table, options, k, generalized)
     if problems:

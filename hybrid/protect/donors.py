@@ -63,8 +63,6 @@ def draw_below(codes: Array, donors: Array, levels: Array, rng: np.random.Genera
 
     Parameters
     ----------
-    codes, donors
-        As for :func:`draw_alike`.
     levels : numpy.ndarray, shape (n_codes, n_levels), int
         Node of each code on each level of its hierarchy, the root last.
 

@@ -169,8 +169,6 @@ def with_names(tree: Hierarchy, written: Nodes) -> tuple[Hierarchy, Leaves]:
 
     Parameters
     ----------
-    tree : Hierarchy
-        Of a column of categories.
     written : numpy.ndarray, shape (n,), int
         Node that each record is written as (:func:`grouped`).
 

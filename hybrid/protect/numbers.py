@@ -24,25 +24,19 @@ class Steps:
     """Distinct values of a column as whole numbers of steps.
 
     A value is ``base + step * i``, divided by ``scale``.
-
-    Parameters
-    ----------
-    column : Column
-        Its kind gives the dtype.
-    values : numpy.ndarray, shape (m,), int64 or float64
-        Position of every distinct value, ascending: its ``i``; the value itself where the column has no steps.
-    base, step, scale : int
-        Of the values; 0, 1, 1 where the column has no steps.
-    listed : numpy.ndarray, shape (l,), or None
-        The values that the column can have, ascending, where they are listed: positions are places in it.
     """
 
     column: Column
+    """Its kind gives the dtype."""
     values: Array
+    """Position of every distinct value, ascending: its ``i``; the value itself where the column has no steps; shape
+    (m,), int64 or float64."""
     base: int = 0
     step: int = 1
     scale: int = 1
+    """Of the values; 0, 1, 1 where the column has no steps."""
     listed: Array | None = None
+    """The values that the column can have, ascending, where they are listed: positions are places in it; shape (l,)."""
 
     @property
     def whole(self) -> bool:
@@ -92,7 +86,6 @@ def steps_of(distinct: pd.Series, column: Column, listed: Array | None = None) -
 
 
 def _plain(values: pd.Series) -> Array:
-    """Values, none of them missing, as int64 or float64."""
     return exact_numbers(values.to_numpy(dtype=np.int64) if values.dtype == "Int64" else values.to_numpy())
 
 
@@ -107,19 +100,13 @@ MOST_DRAWS = 10
 
 @dataclass(frozen=True)
 class RedrawnColumn:
-    """A protected column.
-
-    Parameters
-    ----------
-    values : pandas.Series, shape (n,)
-        The column, in its dtype.
-    distinct, rare : int
-        Distinct values before, and how many of them too few people held.
-    """
+    """A protected column."""
 
     values: pd.Series
+    """The column, in its dtype; shape (n,)."""
     distinct: int
     rare: int
+    """Distinct values before, and how many of them too few people held."""
 
 
 def protect_numbers(
@@ -257,7 +244,6 @@ def _blocks(values: Array, counts: Array, block: float, whole: bool) -> Array:
 
 
 def _records_at(values: Array, counts: Array, drawn: Array) -> Array:
-    """Number of records with each drawn value; ``values`` are ascending, with ``counts`` records each."""
     at = np.minimum(np.searchsorted(values, drawn), len(values) - 1)
     return np.where(values[at] == drawn, counts[at], 0)
 

@@ -70,20 +70,14 @@ class Protection:
 
 @dataclass(frozen=True)
 class Protected:
-    """A protected table, and what was changed.
-
-    Parameters
-    ----------
-    table : Table, n records
-        What a generator may learn as it is.
-    labelled : Table, n records
-        The same records to be generalized: quasi-identifiers with a hierarchy have their true values, so that no label
-        is false; dates tied to these are counted from them.
-    """
+    """A protected table, and what was changed."""
 
     table: Table
+    """What a generator may learn as it is; n records."""
     result: Protection
     labelled: Table
+    """The same records to be generalized: quasi-identifiers with a hierarchy have their true values, so that no label
+    is false; dates tied to these are counted from them; n records."""
 
 
 def protect(
@@ -106,8 +100,6 @@ def protect(
         get the same values.
     options : ProtectOptions
         How many people must hold a value, and what takes its place.
-    rng : numpy.random.Generator
-        Draws.
     k : int
         Of the anonymization, which raises the default of ``min_count``; 0 without one.
     hierarchies : mapping of str to Hierarchy, optional
@@ -228,7 +220,6 @@ def _result(
 
 
 def _changed(before: pd.Series, now: pd.Series) -> int:
-    """Number of records with another value, or without their value."""
     return int((before.notna() & (now.isna() | (before != now).fillna(True))).sum())
 
 

@@ -57,8 +57,6 @@ def protect_history(
     ----------
     values : pandas.Series, shape (n,)
         The column that orders the rows of a person, in the dtype of its kind.
-    column, least, rng
-        As for :func:`protect_numbers`.
     persons : numpy.ndarray, shape (n,), int
         Person of each record. Negative ones have no key: each is a history of its own.
     whose : numpy.ndarray, shape (n,), int
@@ -125,8 +123,6 @@ def protect_ties(
         or missing after protection.
     ties : mapping of str to str
         Each tied column with the one that it is counted from; without circles.
-    least, rng
-        As for :func:`~hybrid.protect.numbers.protect_numbers`.
     fixed : container of str
         Columns that stay as they are in ``own``, since they are generalized. Of those counted from them the gap is
         protected, and no more.
@@ -159,7 +155,6 @@ def protect_ties(
 
 
 def _trees(ties: Mapping[str, str]) -> list[list[str]]:
-    """Groups of columns that are tied to one another, each after the one that it is counted from."""
     trees = [[name] for name in dict.fromkeys(ties.values()) if name not in ties]
     for tree in trees:
         for name in tree:

@@ -92,13 +92,7 @@ def write_statement(file: Path, run_dir: Path, by: str, reason: str, now: dateti
 
 
 def read_signed(file: Path) -> SignedStatement:
-    """Read a statement and the signature beside it.
-
-    Raises
-    ------
-    ConfigError
-        One of the files is missing, or no text.
-    """
+    """Read a statement and the signature beside it."""
     signature = file.with_name(f"{file.name}.sig")
     try:
         return SignedStatement(file.read_bytes().decode(), signature.read_bytes().decode())
@@ -113,10 +107,6 @@ def approve(
 
     Parameters
     ----------
-    run : FinishedRun
-        What is approved.
-    ledger : Ledger
-        Keeps the approval.
     by, reason : str
         Who decides and why; of a signed approval, the statement says it.
     signed : SignedStatement or None
@@ -171,7 +161,6 @@ def accepted(run: FinishedRun, ledger: Ledger, now: datetime) -> tuple[Acceptanc
 
 
 def _problem(run: FinishedRun, given: Approval, now: datetime) -> str:
-    """Reason why an approval does not count; empty if it does."""
     policy = run.policy
     made = _time(given.at)
     if made is None or made > now + _CLOCKS_DIFFER:
@@ -198,7 +187,6 @@ def _unknown_author(ran_by: str | None) -> str:
 
 
 def _same_account(run: FinishedRun, given: Approval, others: Iterable[Approval]) -> str:
-    """Reason why an approval is not another person's, or empty."""
     if run.policy.approvers or not run.policy.separates_duties:
         return ""
     of_account = [other.by for other in others if other.account == given.account]
@@ -344,8 +332,6 @@ def send_back(run_dir: Path, releases_dir: Path, private_dir: Path, by: str, rea
 
     Parameters
     ----------
-    run_dir : Path
-        Folder of a finished run.
     releases_dir, private_dir : Path
         The public and the private zone.
     by, reason : str

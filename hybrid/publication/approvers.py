@@ -37,8 +37,6 @@ def clean_name(name: str, where: str) -> str:
 
     Parameters
     ----------
-    name : str
-        As it was typed.
     where : str
         The option or key it comes from, for messages.
 
@@ -66,13 +64,7 @@ def clean_name(name: str, where: str) -> str:
 
 
 def clean_text(text: str, where: str) -> str:
-    """Normalize a line of text: NFKC, single blanks.
-
-    Raises
-    ------
-    ConfigError
-        It holds control characters, or characters that are invisible or turn the direction of writing.
-    """
+    """Normalize a line of text: NFKC, single blanks."""
     plain = " ".join(unicodedata.normalize("NFKC", text).split())
     hidden = sorted({character for character in plain if unicodedata.category(character) in ("Cc", "Cf", "Co", "Cs")})
     if hidden:
@@ -116,11 +108,6 @@ def parse_public_key(line: str) -> bytes:
     """Encoded form of a public key, as in a signature.
 
     ``line`` is the content of a ``.pub`` file of OpenSSH: ``"ssh-ed25519 AAAA... comment"``.
-
-    Raises
-    ------
-    SignatureProblem
-        It is no Ed25519 key.
     """
     words = line.split()
     if len(words) < 2 or words[0] != ALGORITHM:
@@ -142,8 +129,6 @@ def verify_signature(message: bytes, armored: str, public_key: bytes, namespace:
     ----------
     message : bytes
         What was signed, to the last byte.
-    armored : str
-        Content of the ``.sig`` file.
     public_key : bytes
         Of the expected signer, as :func:`parse_public_key` gives it. The key in the signature itself proves nothing.
     namespace : str
@@ -206,7 +191,6 @@ def _string(content: bytes) -> bytes:
 
 
 def _strings(content: bytes, count: int) -> list[bytes]:
-    """Split so many length-prefixed strings, with nothing after them."""
     found = []
     for _ in range(count):
         size = int.from_bytes(content[:_LENGTH_BYTES], "big")

@@ -56,13 +56,6 @@ def not_asked(policy: Policy | None, options: EvaluateOptions, table: Table) -> 
 
     Empty, too, where the configuration itself names all metrics. Metrics that need what the table does not have are
     not named.
-
-    Parameters
-    ----------
-    policy, options
-        As for :func:`asked`.
-    table : Table
-        Training records.
     """
     if options.metrics is not None:
         return ""

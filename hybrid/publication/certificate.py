@@ -48,8 +48,6 @@ def build_certificate(
 
     Parameters
     ----------
-    run : FinishedRun
-        What is published.
     release, created : str
         Name of the release's folder; when it was made (UTC, ISO 8601), of a private table the day alone.
     verdict, acceptances

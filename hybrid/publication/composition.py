@@ -24,21 +24,14 @@ from hybrid.table.record_hash import each_once, hash_pairs, record_hashes
 
 @dataclass(frozen=True)
 class Membership:
-    """Class of every record in one intermediate table. Private.
-
-    Parameters
-    ----------
-    records : numpy.ndarray, shape (n,), uint64
-        Keyed hashes of the kept records, ascending, each once.
-    classes : numpy.ndarray, shape (n,), uint64
-        Number of each record's equivalence class.
-    persons : numpy.ndarray, shape (n,), uint64
-        Keyed hash of each record's person: the record itself, where each is another person.
-    """
+    """Class of every record in one intermediate table. Private."""
 
     records: Array
+    """Keyed hashes of the kept records, ascending, each once; shape (n,), uint64."""
     classes: Array
+    """Number of each record's equivalence class; shape (n,), uint64."""
     persons: Array
+    """Keyed hash of each record's person: the record itself, where each is another person; shape (n,), uint64."""
 
 
 @dataclass(frozen=True)
@@ -65,27 +58,19 @@ class Exposure:
 
 @dataclass(frozen=True)
 class JointClasses:
-    """Joint class of every record of any release. Private.
-
-    Parameters
-    ----------
-    releases : int
-        How many releases are joined.
-    records : numpy.ndarray, shape (n,), uint64
-        Keyed hashes, ascending.
-    signatures : numpy.ndarray, shape (n,), uint64
-        Hash of each record's class (or absence) in every release: equal for records of one joint class.
-    never_in : numpy.uint64
-        The signature of a record that was in none of them.
-    persons : numpy.ndarray, shape (n,), uint64
-        Keyed hash of each record's person: the record itself, where each is another person.
-    """
+    """Joint class of every record of any release. Private."""
 
     releases: int
+    """How many releases are joined."""
     records: Array
+    """Keyed hashes, ascending; shape (n,), uint64."""
     signatures: Array
+    """Hash of each record's class (or absence) in every release: equal for records of one joint class; shape (n,),
+    uint64."""
     never_in: np.uint64
+    """The signature of a record that was in none of them."""
     persons: Array
+    """Keyed hash of each record's person: the record itself, where each is another person; shape (n,), uint64."""
 
     @classmethod
     def empty(cls) -> JointClasses:
@@ -168,8 +153,6 @@ def membership(
         The same records as they were anonymized: protected, and without identifiers.
     anonymized : AnonymizedTable
         Made from them. A suppressed record is in no class.
-    secret, key
-        As in :func:`record_hashes`.
 
     Returns
     -------

@@ -42,58 +42,40 @@ class Change:
 
 @dataclass(frozen=True)
 class MovedMetric:
-    """Metric of the released table whose intervals do not meet, or that has a value only before or only now.
-
-    Parameters
-    ----------
-    metric : str
-        Name in the registry.
-    about : str
-        Column and table it is about; empty: the whole.
-    before, now : str
-        Value with its interval; "–" where it was not computable.
-    better : bool or None
-        Whether it moved into its good direction; None where that is not known.
-    """
+    """Metric of the released table whose intervals do not meet, or that has a value only before or only now."""
 
     metric: str
+    """Name in the registry."""
     about: str
+    """Column and table it is about; empty: the whole."""
     before: str
     now: str
+    """Value with its interval; "–" where it was not computable."""
     better: bool | None
+    """Whether it moved into its good direction; None where that is not known."""
 
 
 @dataclass(frozen=True)
 class Difference:
-    """Changes of a run since the last release of its data set.
-
-    Parameters
-    ----------
-    release, created : str
-        Name of that release; when it was made (UTC, ISO 8601).
-    same_source : bool
-        Whether the records are the very same.
-    policy, settings, roles, counts : tuple of Change
-        Name, version and content of the policy; options; roles of columns; numbers of the anonymization.
-    added, removed : tuple of str
-        Columns that only the run has, and that only the release has.
-    moved : tuple of MovedMetric
-        Metrics that moved beyond their intervals.
-    compared : int
-        Metrics with a value and an interval in both.
-    """
+    """Changes of a run since the last release of its data set."""
 
     release: str
     created: str
+    """Name of that release; when it was made (UTC, ISO 8601)."""
     same_source: bool
+    """Whether the records are the very same."""
     policy: tuple[Change, ...]
     settings: tuple[Change, ...]
     roles: tuple[Change, ...]
     counts: tuple[Change, ...]
+    """Name, version and content of the policy; options; roles of columns; numbers of the anonymization."""
     added: tuple[str, ...]
     removed: tuple[str, ...]
+    """Columns that only the run has, and that only the release has."""
     moved: tuple[MovedMetric, ...]
+    """Metrics that moved beyond their intervals."""
     compared: int
+    """Metrics with a value and an interval in both."""
 
     def to_json(self) -> dict[str, Any]:
         return asdict(self)
@@ -241,45 +223,30 @@ MOST = 8
 
 @dataclass(frozen=True)
 class ComparedRow:
-    """One line, with a value for each run.
-
-    Parameters
-    ----------
-    what : str
-        The setting or the metric, and what it is about.
-    values : tuple of str
-        "–" where a run has none.
-    apart : bool
-        Of a metric: whether the intervals of two runs do not meet.
-    """
+    """One line, with a value for each run."""
 
     what: str
+    """The setting or the metric, and what it is about."""
     values: tuple[str, ...]
+    """"–" where a run has none."""
     apart: bool = False
+    """Of a metric: whether the intervals of two runs do not meet."""
 
 
 @dataclass(frozen=True)
 class SideBySide:
-    """Several runs in columns.
-
-    Parameters
-    ----------
-    runs, created, verdicts : tuple of str
-        Names of the folders; when they were made (UTC, ISO 8601); what the policy says of each alone.
-    risks : tuple of ComparedRow
-        Lamps: the standing of each question about the people in the data.
-    settings : tuple of ComparedRow
-        Options that differ, as a certificate states them.
-    metrics : tuple of ComparedRow
-        Of the released table.
-    """
+    """Several runs in columns."""
 
     runs: tuple[str, ...]
     created: tuple[str, ...]
     verdicts: tuple[str, ...]
+    """Names of the folders; when they were made (UTC, ISO 8601); what the policy says of each alone."""
     risks: tuple[ComparedRow, ...]
+    """Lamps: the standing of each question about the people in the data."""
     settings: tuple[ComparedRow, ...]
+    """Options that differ, as a certificate states them."""
     metrics: tuple[ComparedRow, ...]
+    """Of the released table."""
 
     def to_json(self) -> dict[str, Any]:
         return asdict(self)
@@ -292,11 +259,6 @@ def side_by_side(runs: Sequence[FinishedRun]) -> SideBySide:
     ----------
     runs : sequence of FinishedRun
         2 to :data:`MOST`.
-
-    Raises
-    ------
-    ConfigError
-        Fewer or more.
     """
     if not 2 <= len(runs) <= MOST:
         raise ConfigError(f"{len(runs)} runs cannot stand side by side", hint=f"choose 2 to {MOST}")

@@ -45,16 +45,8 @@ def count_draw(
     ----------
     private_dir : Path
         The private zone with the ledger and the release key, which is created there if needed.
-    data_set : str
-        Its name, that of the configuration.
-    data_fingerprint : str
-        Of the source and its hierarchies.
     policy : Policy
         By which the draw is judged; its content counts, not its name.
-    table_sha256 : str
-        Of the file of the synthetic table.
-    evaluation : Evaluation
-        The numbers measured on it.
     at_least : int
         Lowest number that the draw may get, 1 or more: the one that its manifest states.
 

@@ -67,12 +67,8 @@ def facts_of(
     ----------
     run : FinishedRun
         Of a private table, all that records decide without noise is withheld.
-    verdict : Verdict
-        What the gate said.
     created : str
         When it was made (UTC, ISO 8601), of a private table the day alone.
-    acceptances : sequence of Acceptance
-        Who accepted a review, and why.
 
     Returns
     -------

@@ -10,7 +10,7 @@ from typing import Any, TypeVar
 
 from hybrid.anonymize.result import AnonymizationResult
 from hybrid.base.errors import ConfigError, DataError, Problem, VerificationError
-from hybrid.base.language import Language, language_of
+from hybrid.base.language import Language, language_of, languages
 from hybrid.base.manifest import MANIFEST, hash_files
 from hybrid.base.regular_file import LARGEST, parse_json, read_regular
 from hybrid.evaluation.measure import AllRows, Crossed, Evaluation, Measure, MetricResult, NotComputable
@@ -70,6 +70,13 @@ class FinishedRun:
         """Language of the pages about the run."""
         return language_of((self.manifest["config"].get("publish") or {}).get("language"))
 
+    @property
+    def pages(self) -> list[str]:
+        """Files of all pages of the report, in every language that the run has them in."""
+        own = [name for name in self.payload if Path(name).suffix == Path(REPORT).suffix]
+        others = [translated(name, code) for name in own for code in languages()]
+        return [*own, *(name for name in others if name in self.manifest["files"])]
+
     def page(self, name: str, code: str) -> str:
         """File of a page in a language; the page itself where the run has it in no other."""
         other = translated(name, code)
@@ -93,7 +100,7 @@ class FinishedRun:
 
 
 def translated(name: str, code: str) -> str:
-    """File beside a page that people decide by, with the same page in another language."""
+    """File beside a page of the report, with the same page in another language."""
     return f"{Path(name).stem}.{code}{Path(name).suffix}"
 
 
@@ -244,10 +251,6 @@ def checked_content(path: Path, sha256: str, most: int = LARGEST) -> bytes:
 
     Parameters
     ----------
-    path : Path
-        The file.
-    sha256 : str
-        As the run's manifest states it.
     most : int
         Largest size in bytes.
 
@@ -277,13 +280,7 @@ def changed(path: Path) -> VerificationError:
 
 
 def refuse_known_leak(config: Mapping[str, Any]) -> None:
-    """Refuse a configuration (JSON types) with the section ``risk``.
-
-    Raises
-    ------
-    ConfigError
-        It is a trial of the laboratory; its table may hold training records as they are.
-    """
+    """Refuse a configuration (JSON types) with the section ``risk``."""
     if config.get("risk") is not None:
         raise ConfigError(
             "the configuration has a section risk: it is a trial of the laboratory, whose tables may hold training "

@@ -22,60 +22,41 @@ from hybrid.sample import SampleOptions
 
 @dataclass(frozen=True)
 class RunFacts:
-    """Facts beside the verdict that the first page states.
-
-    Parameters
-    ----------
-    name, created : str
-        Name of the run; its day (ISO 8601).
-    owner : str
-        Who answers for the policy.
-    config : mapping
-        The configuration as resolved (JSON types).
-    table : TableFacts
-        Counts and columns.
-    anonymization : AnonymizationResult or None
-        How the intermediate table was made; None if nothing was anonymized.
-    private : bool
-        Whether differential privacy is claimed.
-    protected : mapping or None
-        Result of the protection of values (JSON types), where the run has it.
-    """
+    """Facts beside the verdict that the first page states."""
 
     name: str
     created: str
+    """Name of the run; its day (ISO 8601)."""
     owner: str
+    """Who answers for the policy."""
     config: Mapping[str, Any]
+    """The configuration as resolved (JSON types)."""
     table: TableFacts
+    """Counts and columns."""
     anonymization: AnonymizationResult | None = None
+    """How the intermediate table was made; None if nothing was anonymized."""
     private: bool = False
+    """Whether differential privacy is claimed."""
     protected: Mapping[str, Any] | None = None
+    """Result of the protection of values (JSON types), where the run has it."""
     tables: tuple[StatedTable, ...] = ()
     """Released tables, where there are several linked ones."""
 
 
 @dataclass(frozen=True)
 class FirstPage:
-    """Sentences of the first page.
-
-    Parameters
-    ----------
-    answer : str
-        Meaning of the verdict.
-    table, decided, protection : tuple of str
-        What the table is; who answers for what; what was done to protect people. Empty for files that were audited.
-    lamps : tuple of Lamp
-        One per criterion.
-    not_attacked : tuple of str
-        What was not tried.
-    """
+    """Sentences of the first page."""
 
     answer: str
+    """Meaning of the verdict."""
     table: tuple[str, ...]
     decided: tuple[str, ...]
     protection: tuple[str, ...]
+    """What the table is; who answers for what; what was done to protect people. Empty for files that were audited."""
     lamps: tuple[Lamp, ...]
+    """One per criterion."""
     not_attacked: tuple[str, ...]
+    """What was not tried."""
     promise: tuple[str, ...] = ()
     """Terms of differential privacy, where the configuration asks for it."""
 
@@ -89,10 +70,6 @@ def first_page(verdict: Verdict, evaluation: Evaluation, facts: RunFacts | None 
 
     Parameters
     ----------
-    verdict : Verdict
-        The gate's verdict.
-    evaluation : Evaluation
-        Which attacks were made.
     facts : RunFacts or None
         None for files that were audited, of whose making nothing is known.
     """
@@ -116,8 +93,6 @@ def private_page(policy: str, facts: RunFacts) -> FirstPage:
 
     Parameters
     ----------
-    policy : str
-        Name and version.
     facts : RunFacts
         Of them the configuration, the size of the released table, and who decided.
     """
@@ -218,7 +193,6 @@ def _size(facts: RunFacts) -> str:
 
 
 def _tables(facts: RunFacts) -> Iterator[str]:
-    """Sentences about linked tables, of which records are people."""
     yield (
         f"These are {len(facts.tables)} tables that belong together. "
         f"They were made on {facts.created} under the name {facts.name}."

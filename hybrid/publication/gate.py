@@ -187,10 +187,6 @@ def judge(
 
     Parameters
     ----------
-    policy : Policy
-        The rules.
-    evaluation : Evaluation
-        The metrics of a run.
     anonymization : AnonymizationResult or None
         How the intermediate table was made; None if nothing was anonymized.
     exposure : Exposure, str or None

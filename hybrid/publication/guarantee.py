@@ -137,7 +137,8 @@ def guarantee_sentence(
     start += [*_constrained(config), *_conditional(config), *_filtered(config), *_raked(config)]
     k = 0 if anonymization is None else anonymization.k
     several = _several_rows(config)
-    households = bool((config.get("data") or {}).get("household"))
+    tables = [config.get("data") or {}, *(config.get("tables") or {}).values()]
+    households = any(table.get("household") for table in tables)
     holders = "training households" if households else "persons" if several else "training records"
     start.append(_protected(config.get("protect"), k, holders, labelled=makes_labels(anonymization)))
     if several:
@@ -197,7 +198,6 @@ def _anonymity(result: AnonymizationResult) -> Iterator[str]:
 
 
 def _searched(config: Mapping[str, Any], result: AnonymizationResult) -> Iterator[str]:
-    """Statement of the disclosure by a search for labels."""
     given = (config.get("anonymize") or {}).get("levels") or {}
     if result.steps is not None or (result.levels is not None and set(result.levels) <= set(given)):
         return
@@ -225,7 +225,7 @@ def _elsewhere(result: AnonymizationResult) -> str:
 def _drawn(result: AnonymizationResult) -> Iterator[str]:
     if result.drawn is None:
         return
-    whose = "" if result.drawn_persons is None else f" of {few(result.drawn_persons)} persons"
+    whose = "" if result.rows_are_persons else f" of {few(result.drawn_persons)} persons"
     yield (
         f"Of the records that were not suppressed, {few(result.drawn)}{whose} were drawn at random "
         "and came out: protection, generator and measurements saw these alone, and what was measured holds for so many "

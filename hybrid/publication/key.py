@@ -32,11 +32,6 @@ def release_key(private_dir: Path) -> bytes:
     """Secret key of an installation: 32 random bytes, file mode 0600, created on first use.
 
     Losing it is harmless: the same source then counts as a new one.
-
-    Raises
-    ------
-    OutputError
-        The folder or the file cannot be made, or the file is not such a key.
     """
     path = private_dir / KEY
     try:

@@ -50,24 +50,17 @@ EVERYBODY, MOST_AT_RISK = "everybody", "the people most at risk"
 
 @dataclass(frozen=True)
 class Finding:
-    """Numbers of one attack, in the unit of its lamp.
-
-    Parameters
-    ----------
-    about : str
-        Whom it was tried on, and where it differs by whom.
-    status : {"pass", "not ruled out", "review", "block"}
-        As its check is shown.
-    measured, up_to, allowed : str or None
-        What was measured, up to what cannot be ruled out, and what the policy allows: "12 more", "3 fewer", "no more",
-        or right answers such as "540". None where there is none.
-    """
+    """Numbers of one attack, in the unit of its lamp."""
 
     about: str
+    """Whom it was tried on, and where it differs by whom."""
     status: Standing
+    """As its check is shown."""
     measured: str | None
     up_to: str | None
     allowed: str | None
+    """What was measured, up to what cannot be ruled out, and what the policy allows: "12 more", "3 fewer", "no more",
+    or right answers such as "540". None where there is none."""
 
     @property
     def sentence(self) -> str:
@@ -77,31 +70,21 @@ class Finding:
 
 @dataclass(frozen=True)
 class Lamp:
-    """Answer to one question of a data protection officer.
-
-    Parameters
-    ----------
-    criterion : str
-        A criterion of the Article 29 Working Party's Opinion 05/2014 (singling out, linkability, inference), or
-        membership, or copies.
-    question : str
-        The question.
-    status : {"pass", "not ruled out", "review", "block", "not judged"}
-        The worst of all checks about it, as each is shown (:attr:`Check.standing`); not judged: unknown.
-    answer : str
-        Whether a leak was found.
-    unit : str
-        What the findings count; empty without findings.
-    findings : tuple of Finding
-        Of each group of people and attackers the attack that decides, everybody first.
-    """
+    """Answer to one question of a data protection officer."""
 
     criterion: Criterion
+    """A criterion of the Article 29 Working Party's Opinion 05/2014 (singling out, linkability, inference), or
+    membership, or copies."""
     question: str
+    """The question."""
     status: Standing
+    """The worst of all checks about it, as each is shown (:attr:`Check.standing`); not judged: unknown."""
     answer: str
+    """Whether a leak was found."""
     unit: str = ""
+    """What the findings count; empty without findings."""
     findings: tuple[Finding, ...] = ()
+    """Of each group of people and attackers the attack that decides, everybody first."""
 
     @property
     def sentence(self) -> str:
@@ -191,7 +174,6 @@ def _keeps_away(check: Check) -> bool:
 
 
 def _found(groups: dict[str, Check]) -> list[str]:
-    """Sentence on a leak, by the check that decides, and about whom, if not everybody."""
     if not groups:
         return []
     worst = _deciding(tuple(groups.values()))
@@ -239,7 +221,6 @@ def _finding(criterion: Criterion, about: str, check: Check) -> Finding:
 
 
 def _closeness(checks: Sequence[Check]) -> list[str]:
-    """Sentence on closeness to real records, by metrics of different units."""
     close = [check for check in checks if not (check.status in ("review", "block") and _keeps_away(check))]
     if any(check.status in ("review", "block") for check in close):
         return ["Rows are closer to real records than the policy allows."]
@@ -267,7 +248,6 @@ def _step(criterion: Criterion, share: float) -> float:
 
 
 def _rounded(share: float, limit: float | None, step: float) -> float:
-    """A share rounded, but not beyond the limit that it keeps."""
     near = step * round(share / step)
     return limit if limit is not None and share <= limit < near else near
 

@@ -310,8 +310,6 @@ class Ledger:
         ----------
         data_set, data_tag, policy : str
             Name of the data set, tag of the data, and SHA-256 of the policy: draws are numbered for each three of them.
-        draw : str
-            Tag of the draw.
         at_least : int
             Lowest number that it may get, 1 or more; a number given before is raised to it.
 

@@ -39,7 +39,8 @@ def made(config: Mapping[str, Any], anonymization: AnonymizationResult | None) -
     yield "No generator was used." if generator == "none" else f"The generator {generator} drew the rows."
     tables = (config.get("synthesize") or {}).get("tables", 1)
     if tables > 1:
-        yield f"They are {tables} tables of one trained generator, which the column {TABLE_NUMBER} numbers."
+        what = "Each file about people holds" if config.get("tables") else "They are"
+        yield f"{what} {tables} tables of one trained generator, which the column {TABLE_NUMBER} numbers."
 
 
 def _generator(config: Mapping[str, Any]) -> str | None:

@@ -38,13 +38,7 @@ class NightMark:
 
 @contextmanager
 def one_night(private_dir: Path, data_set: str) -> Iterator[NightMark]:
-    """Lock a data set for the block; wait for a running night.
-
-    Raises
-    ------
-    OutputError
-        The private zone cannot be written to.
-    """
+    """Lock a data set for the block; wait for a running night."""
     make_private(private_dir)
     mark = private_dir / f"{_PREFIX}{data_set}{_MARK}"
     with locked(mark.with_suffix(_LOCK)):
@@ -109,13 +103,7 @@ class HeldRun:
         return releases_of(self.release_tag, entries) <= self.released
 
     def check_unchanged(self) -> None:
-        """Compare the run's manifest with the one that was held back.
-
-        Raises
-        ------
-        VerificationError
-            Another run lies in its folder.
-        """
+        """Compare the run's manifest with the one that was held back."""
         manifest = self.folder / MANIFEST
         if not manifest.is_file() or file_sha256(manifest) != self.run_id:
             message = f"{self.folder}: this is not the run that waits for an approval"
@@ -138,13 +126,7 @@ def releases_of(tag: str, entries: Iterable[LedgerEntry]) -> int:
 
 
 def held_run(private_dir: Path, data_set: str) -> HeldRun | None:
-    """Held run of a data set; None if there is none.
-
-    Raises
-    ------
-    DataError
-        The file is damaged.
-    """
+    """Held run of a data set; None if there is none."""
     path = _path(private_dir, data_set)
     if not path.exists():
         return None

@@ -36,21 +36,15 @@ _WORK = "if it was made here, name the private zone it was made with (--work)"
 
 @dataclass(frozen=True)
 class FolderState:
-    """State of a folder of releases.
-
-    Parameters
-    ----------
-    problems : tuple of Problem
-        Releases that are not as they were published, folders that are not ours, a ``latest`` that names the wrong one.
-    whole : int
-        Releases of which every byte was compared.
-    others : int
-        Releases of which signature, certificate, names and sizes were compared, and no further content.
-    """
+    """State of a folder of releases."""
 
     problems: tuple[Problem, ...]
+    """Releases that are not as they were published, folders that are not ours, a ``latest`` that names the wrong
+    one."""
     whole: int
+    """Releases of which every byte was compared."""
     others: int
+    """Releases of which signature, certificate, names and sizes were compared, and no further content."""
 
     def __str__(self) -> str:
         rest = f"; of {self.others} older ones signature, certificate, names and sizes" if self.others else ""

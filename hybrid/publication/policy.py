@@ -179,7 +179,6 @@ class _PolicyHead(Options):
 
     @property
     def detection(self) -> tuple[Any, ...]:
-        """All that decides which planted leaks are noticed."""
         about = self.must_detect, self.power, self.trust, tuple(rule for rule in self.all_rules if rule.detects)
         return about if not self.small_tables else (*about, self.small_tables)
 
@@ -196,7 +195,6 @@ class _PolicyHead(Options):
 
     @property
     def trust(self) -> TrustLeague | None:
-        """The league, once it was read."""
         return self.league if isinstance(self.league, TrustLeague) else None
 
     def with_league(self, league: TrustLeague) -> Self:

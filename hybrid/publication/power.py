@@ -132,14 +132,19 @@ def not_tried(checks: Iterable[Check]) -> str:
 
     Empty where no leak was demanded and that attack was made.
     """
-    checks, start = tuple(checks), f"{POWER}: "
-    applies = {check.rule.removeprefix(start): check.applies for check in checks if check.rule.startswith(start)}
-    planted = [kind for kind, does in applies.items() if does]
-    missing = [*not_planted(planted)] if applies else []
+    checks = tuple(checks)
+    missing = untried_forms(checks)
     repeated = [check.status for check in checks if check.metric == "membership_trained"]
     if repeated and set(repeated) == {"not judged"}:
         missing.append("an attacker who can repeat the whole process")
     return f"Not tried: {_listed(missing)}." if missing else ""
+
+
+def untried_forms(checks: Iterable[Check]) -> list[str]:
+    """Forms of leaks that were not planted; none where no leak was demanded."""
+    start = f"{POWER}: "
+    applies = {check.rule.removeprefix(start): check.applies for check in checks if check.rule.startswith(start)}
+    return [*not_planted([kind for kind, does in applies.items() if does])] if applies else []
 
 
 def power_checks(policy: Policy, power: Power | None) -> Iterator[Check]:

@@ -23,31 +23,21 @@ from hybrid.publication.policy import YEAR, YearlyBudget
 
 @dataclass(frozen=True)
 class Payment:
-    """Payment of one draw: the most that it may spend.
-
-    Parameters
-    ----------
-    at : str
-        When it was paid: UTC, ISO 8601.
-    data_set : str
-        Name of the configuration.
-    unit : str
-        Whose presence the draw protects, in words.
-    draw : str
-        Key of the stage that draws.
-    rho, delta : float
-        zCDP, and the delta that is spent beside it.
-    stated_delta : float
-        Delta of the draw's own statement, that of rho included.
-    """
+    """Payment of one draw: the most that it may spend."""
 
     at: str
+    """When it was paid: UTC, ISO 8601."""
     data_set: str
+    """Name of the configuration."""
     unit: str
+    """Whose presence the draw protects, in words."""
     draw: str
+    """Key of the stage that draws."""
     rho: float
     delta: float
+    """zCDP, and the delta that is spent beside it."""
     stated_delta: float
+    """Delta of the draw's own statement, that of rho included."""
 
 
 @dataclass(frozen=True)
@@ -89,10 +79,6 @@ class PaidDraws(Ledger):
 
         Parameters
         ----------
-        payment : Payment
-            What is spent.
-        sources : sequence of str
-            Names under which it adds up with others.
         check : callable
             From a source and its payments to the reason for a refusal, or None.
 
@@ -139,32 +125,19 @@ PEOPLE = "people "
 
 @dataclass(frozen=True)
 class Account:
-    """Account from which the draws of one configuration are paid.
-
-    Parameters
-    ----------
-    private_dir : Path
-        The private zone with the ledger.
-    sources : tuple of str
-        Names under which its draws add up with others: the people, the place of the records, their content.
-    limit : YearlyBudget or None
-        Of the policy; None: draws are counted and never refused.
-    price : Payment
-        What one draw may spend; without time and key.
-    """
+    """Account from which the draws of one configuration are paid."""
 
     private_dir: Path
+    """The private zone with the ledger."""
     sources: tuple[str, ...]
+    """Names under which its draws add up with others: the people, the place of the records, their content."""
     limit: YearlyBudget | None
+    """Of the policy; None: draws are counted and never refused."""
     price: Payment
+    """What one draw may spend; without time and key."""
 
     def pay(self, draw: str) -> None:
         """Pay a draw before it reads records.
-
-        Parameters
-        ----------
-        draw : str
-            Key of the stage that draws.
 
         Raises
         ------
@@ -191,11 +164,6 @@ class Account:
         ----------
         is_kept : callable
             Whether a store has the table of a draw, which then need not be paid again.
-
-        Raises
-        ------
-        GateRefused
-            As :meth:`pay`.
         """
         now = datetime.now(UTC)
         for source in self.sources:
@@ -237,7 +205,6 @@ def _allows(limit: YearlyBudget, payments: Sequence[Payment]) -> bool:
 
 
 def _total(payments: Sequence[Payment]) -> tuple[float, float]:
-    """Sums of rho, and of the deltas beside it."""
     return math.fsum(one.rho for one in payments), math.fsum(one.delta for one in payments)
 
 

@@ -55,21 +55,14 @@ from hybrid.publication.verify import verify
 
 @dataclass(frozen=True)
 class ReleaseContents:
-    """Files of a release that is still to be published.
-
-    Parameters
-    ----------
-    copied : mapping of str to str
-        SHA-256 of files that the run holds and the release copies as they are, by name.
-    made : tuple of str
-        Files that publishing makes from the run: redacted copies, descriptions, certificate and its signature.
-    kept : tuple of str
-        Files of the run that stay behind.
-    """
+    """Files of a release that is still to be published."""
 
     copied: dict[str, str]
+    """SHA-256 of files that the run holds and the release copies as they are, by name."""
     made: tuple[str, ...]
+    """Files that publishing makes from the run: redacted copies, descriptions, certificate and its signature."""
     kept: tuple[str, ...]
+    """Files of the run that stay behind."""
 
 
 def release_contents(run: FinishedRun) -> ReleaseContents:
@@ -110,8 +103,6 @@ def publish(
 
     Parameters
     ----------
-    run_dir : Path
-        Folder of a finished run.
     releases_dir : Path
         The public zone; made if needed.
     private_dir : Path
@@ -124,11 +115,6 @@ def publish(
         The approver's signed statement, instead of ``by`` and ``reason``; needed where the policy has a roster.
     this_run : bool
         Refuse where another draw of the same source and method is already released, instead of returning that one.
-
-    Returns
-    -------
-    Path
-        The release's folder.
 
     Raises
     ------
@@ -243,7 +229,6 @@ def _published(releases_dir: Path, release_tag: str, ledger: Ledger) -> Release 
 
 
 def _refuse_unknown(releases_dir: Path, release_tag: str, ledger: Ledger) -> None:
-    """Refuse a second draw of a release signed by this installation that the ledger has lost."""
     keys = [key.public for key in signing_keys(ledger.path.parent)]
     known = {entry.release for entry in ledger.entries()}
     for release in releases_in(releases_dir) if keys else ():

@@ -153,18 +153,12 @@ RARE = "rare-values.parquet"
 
 @dataclass(frozen=True)
 class RareValues:
-    """Rare values of a source.
-
-    Parameters
-    ----------
-    least : int
-        People who must hold a value so that it may be printed.
-    found : pandas.DataFrame
-        ``hash`` (uint64) of each rare value, ``column`` that holds it, and whether that is an ``identifier``.
-    """
+    """Rare values of a source."""
 
     least: int
+    """People who must hold a value so that it may be printed."""
     found: pd.DataFrame
+    """``hash`` (uint64) of each rare value, ``column`` that holds it, and whether that is an ``identifier``."""
 
     @classmethod
     def of(cls, tables: Mapping[str, Table], least: int, secret: bytes) -> RareValues:
@@ -249,10 +243,6 @@ def refuse_rare_values(folder: Path, run: FinishedRun, approvers: Collection[str
 
     Parameters
     ----------
-    folder : Path
-        The files that would be published.
-    run : FinishedRun
-        Knows the rare values of its source.
     approvers : collection of str
         People who accepted the review; they are named in the release.
     secret : bytes

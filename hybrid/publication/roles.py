@@ -16,37 +16,25 @@ RULE = "roles decided"
 
 @dataclass(frozen=True)
 class DecidedRoles:
-    """Decision about the columns' roles, as a run records it.
-
-    Parameters
-    ----------
-    decided_by, date : str or None
-        The person, and the day (ISO 8601); None where nobody has decided.
-    undecided : tuple of str
-        Columns left out of the run, since nobody has said what they are.
-    excluded : tuple of str
-        Columns left out of the run by decision.
-    as_they_are : tuple of str
-        Columns that are neither replaced as identifiers nor generalized as quasi-identifiers.
-    suspected : tuple of str
-        Those of ``as_they_are`` whose name or values are those of identifiers.
-    repeating : tuple of str
-        Identifiers with several rows per value, where nobody has said whose the rows are.
-    person : tuple of str
-        Columns that name the person of a row; none where each row is another person.
-    second : tuple of str
-        Columns that number a second person of each row, whom nothing counts.
-    """
+    """Decision about the columns' roles, as a run records it."""
 
     decided_by: str | None = None
     date: str | None = None
+    """The person, and the day (ISO 8601); None where nobody has decided."""
     undecided: tuple[str, ...] = ()
+    """Columns left out of the run, since nobody has said what they are."""
     excluded: tuple[str, ...] = ()
+    """Columns left out of the run by decision."""
     as_they_are: tuple[str, ...] = ()
+    """Columns that are neither replaced as identifiers nor generalized as quasi-identifiers."""
     suspected: tuple[str, ...] = ()
+    """Those of ``as_they_are`` whose name or values are those of identifiers."""
     repeating: tuple[str, ...] = ()
+    """Identifiers with several rows per value, where nobody has said whose the rows are."""
     person: tuple[str, ...] = ()
+    """Columns that name the person of a row; none where each row is another person."""
     second: tuple[str, ...] = ()
+    """Columns that number a second person of each row, whom nothing counts."""
 
     @classmethod
     def from_json(cls, content: Mapping[str, Any] | None) -> DecidedRoles:

@@ -16,25 +16,18 @@ ROUNDED_TO = 10
 
 @dataclass(frozen=True)
 class TableFacts:
-    """Counts and column roles of one run; no value of the data.
-
-    Parameters
-    ----------
-    records, control : int
-        Records of the source, and those of them that are kept apart; rounded to tens.
-    rows, columns : int
-        Size of the released table.
-    identifiers, generalized, as_they_are : tuple of str
-        Columns that name a person; quasi-identifiers of a run that anonymizes; all others.
-    """
+    """Counts and column roles of one run; no value of the data."""
 
     records: int
     control: int
+    """Records of the source, and those of them that are kept apart; rounded to tens."""
     rows: int
     columns: int
+    """Size of the released table."""
     identifiers: tuple[str, ...]
     generalized: tuple[str, ...]
     as_they_are: tuple[str, ...]
+    """Columns that name a person; quasi-identifiers of a run that anonymizes; all others."""
     learned: int | None = None
     """Records that the generator learned from, rounded to tens; None where no generator ran, or it is not told."""
 
@@ -115,38 +108,26 @@ def rounded(records: int) -> int:
 
 @dataclass(frozen=True)
 class StatedTable:
-    """One of several linked tables; no value of the data.
-
-    Parameters
-    ----------
-    name, file : str
-        The table, and its file in the run and in the release.
-    rows : int
-        Rows of the released table.
-    columns : tuple of mapping
-        As :func:`hybrid.publication.description.description.stated_columns`.
-    separator, encoding : str
-        Of a CSV file.
-    public : bool
-        Whether it is released as it was given.
-    report : str or None
-        File of the table's page of the report.
-    key : str or None
-        Column with a different value in every row.
-    references : mapping of str to str
-        Columns that hold the key of another table, and that table: the parent first.
-    """
+    """One of several linked tables; no value of the data."""
 
     name: str
     file: str
+    """The table, and its file in the run and in the release."""
     rows: int
+    """Rows of the released table."""
     columns: tuple[Mapping[str, Any], ...]
+    """As :func:`hybrid.publication.description.description.stated_columns`."""
     separator: str
     encoding: str
+    """Of a CSV file."""
     public: bool
+    """Whether it is released as it was given."""
     report: str | None
+    """File of the table's page of the report."""
     key: str | None
+    """Column with a different value in every row."""
     references: Mapping[str, str]
+    """Columns that hold the key of another table, and that table: the parent first."""
 
     def to_json(self) -> dict[str, Any]:
         return asdict(self) | {"columns": [dict(column) for column in self.columns]}

@@ -56,12 +56,19 @@ class Check:
     """Leak that cannot be excluded, in plain words, where the policy accepts that for so small a table."""
     table: str | None = None
     """Table it is about, of several linked ones; None for a single table, and for what is about all of them."""
+    reason: str = ""
+    """Why the policy has the rule, where the message ends with it."""
 
     @classmethod
     def from_json(cls, content: Mapping[str, Any]) -> Self:
         """Parse an entry of :meth:`Verdict.to_json`; entries of later versions are left out."""
         known = {entry.name for entry in fields(cls)}
         return cls(**{name: value for name, value in content.items() if name in known})
+
+    @property
+    def found(self) -> str:
+        """The message without the policy's reason."""
+        return " ".join(self.message.replace(self.reason, "").split()) if self.reason else self.message
 
     @property
     def standing(self) -> Standing:

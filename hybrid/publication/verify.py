@@ -123,7 +123,6 @@ def _certificate_problems(certificate: Mapping[str, Any]) -> Iterator[Problem]:
 def _folder_problems(
     release_dir: Path, certificate: Mapping[str, Any], signed: SignedCertificate | None, whole: bool
 ) -> Iterator[Problem]:
-    """Compare the folder with the signed statement of this release, or without one with the certificate."""
     stated = certificate["files"]
     expected = {name: about["sha256"] for name, about in stated.items()}
     signed_content = certificate if signed is None else signed.certificate
@@ -163,7 +162,6 @@ def _folder_problems(
 
 
 def _size(path: Path) -> int | None:
-    """Bytes of a regular file; None of anything else."""
     try:
         found = os.lstat(path)
     except OSError:
@@ -172,7 +170,6 @@ def _size(path: Path) -> int | None:
 
 
 def _sha256(path: Path, size: int, stated: Collection[int]) -> str:
-    """SHA-256 of a file; empty if no file has its size."""
     if size not in stated and not (path.name == CERTIFICATE and size <= LARGEST):
         return ""
     try:

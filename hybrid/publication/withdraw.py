@@ -39,8 +39,6 @@ def withdraw(release: str, releases_dir: Path, private_dir: Path, by: str, reaso
 
     Parameters
     ----------
-    release : str
-        Name of its folder.
     releases_dir, private_dir : Path
         The public and the private zone.
     by, reason : str
@@ -107,21 +105,14 @@ def _move_latest(releases_dir: Path, ledger: Ledger) -> str | None:
 
 @dataclass(frozen=True)
 class Retention:
-    """Releases that go, that stay, and that are left as they are.
-
-    Parameters
-    ----------
-    removed : tuple of str
-        True releases of this installation that are older than those kept, the oldest first.
-    kept : tuple of str
-        The others, the oldest first.
-    left : tuple of str
-        Releases that were changed, and folders that this installation did not publish: nobody removes them.
-    """
+    """Releases that go, that stay, and that are left as they are."""
 
     removed: tuple[str, ...]
+    """True releases of this installation that are older than those kept, the oldest first."""
     kept: tuple[str, ...]
+    """The others, the oldest first."""
     left: tuple[str, ...]
+    """Releases that were changed, and folders that this installation did not publish: nobody removes them."""
 
 
 def retain(
@@ -140,11 +131,6 @@ def retain(
         How many of the newest stay, 1 or more; withdrawn ones are not counted. The one ``latest`` names stays too.
     agreed : callable
         Asked once before anything is removed; False: nothing is.
-
-    Raises
-    ------
-    ConfigError
-        ``keep`` is below 1, or there are folders with certificates and the ledger holds none of them.
     """
     if keep < 1:
         raise ConfigError(f"keep is {keep}; at least one release must stay", hint="set keep to 1 or more")

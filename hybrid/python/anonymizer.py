@@ -18,8 +18,7 @@ from hybrid.base.rng import fresh_seed, rng_for
 from hybrid.hierarchy import LabelTable
 from hybrid.hierarchy.labels import level_words
 from hybrid.python.anonymization import anonymizing, single
-from hybrid.python.classes import NONE, Classes
-from hybrid.python.common_values import CommonValues
+from hybrid.python.classes import NONE, Classes, CommonValues
 from hybrid.python.drafts import Guessed, Wishes
 from hybrid.python.frames import in_memory, like, plain, typed
 from hybrid.table import DTYPES, Column, ColumnFormat, Kind, Role, Schema, Table
@@ -36,8 +35,6 @@ LEAST = 5
 
 @dataclass(frozen=True)
 class _Fitted:
-    """Result of a fit. Holds the records: private."""
-
     reading: DataOptions
     anonymization: Anonymization
     classes: Classes
@@ -336,7 +333,6 @@ class Anonymizer(TransformerMixin, BaseEstimator):  # type: ignore[misc]
         return self._typed(frame[needed], fitted.schema)
 
     def _typed(self, frame: pd.DataFrame, schema: Schema) -> Table:
-        """Columns in the kinds of the fitted table; a column without any value has no kind of its own."""
         known = {name: one for name, one in self._fitted.reading.columns.items() if name in frame.columns}
         reading = self._fitted.reading.model_copy(update={"columns": known, "person": None, "order": None})
         empty = [name for name in frame.columns if frame[name].isna().all()]
@@ -350,7 +346,6 @@ class Anonymizer(TransformerMixin, BaseEstimator):  # type: ignore[misc]
         return Table(found[chosen.names], chosen)
 
     def _given(self, X: Any, schema: Schema, found: pd.DataFrame) -> Any:
-        """A result as the kind of X; labels are texts."""
         if _is_array(X):
             return found.astype(object).where(found.notna(), None).to_numpy()
         columns = [replace(one, role=Role.INSENSITIVE) for one in schema.only(found.columns)]
@@ -368,7 +363,6 @@ def _text(column: Column) -> Column:
 
 
 def _nullable(frame: pd.DataFrame) -> dict[str, Any]:
-    """Dtype of each column with room for missing values, so that it is the same whether there are any."""
     found = {}
     for name, dtype in frame.dtypes.items():
         whole = pd.api.types.is_integer_dtype(dtype)

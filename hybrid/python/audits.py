@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from hybrid.evaluation import Evaluation
     from hybrid.jobs.audit import JudgedTables
     from hybrid.publication.verdict import Verdict
-    from hybrid.python.page import Page
+    from hybrid.python.status import Page
     from hybrid.report.charts.svg import Figure
 
 
@@ -53,7 +53,7 @@ class Audit(ListedNames):
 
     def report(self, *, details: bool = False) -> Page:
         """Report, shown inline by a notebook; with ``details``, its second page: every check and every figure."""
-        from hybrid.python.page import Page, chosen
+        from hybrid.python.status import Page, chosen
 
         return Page("report of an audit", chosen(self._judged.pages(), details=details))
 
@@ -132,7 +132,7 @@ def audit(
         Columns that users will predict.
     metrics : sequence of str, optional
         Only these; by default all that the policy judges.
-    config : RunConfig, RunConfig, Draft, Path or str, optional
+    config : RunConfig, Draft, Path or str, optional
         Roles, metrics and policy; linked tables need one. Path or str: a YAML file.
     seed, progress
         As for :func:`hybrid.synthesize`.

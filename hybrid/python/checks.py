@@ -25,19 +25,13 @@ COLUMNS = ("level", "message", "hint")
 
 @dataclass(frozen=True)
 class Line:
-    """One finding, without a cell value.
-
-    Parameters
-    ----------
-    level : "ok", "note" or "error"
-        With an error nothing can run; a note is for a person to decide.
-    message, hint : str
-        What was found, and what to do about it.
-    """
+    """One finding, without a cell value."""
 
     level: str
+    """With an error nothing can run; a note is for a person to decide."""
     message: str
     hint: str = ""
+    """What was found, and what to do about it."""
 
 
 class Findings(Sequence[Line]):
@@ -86,7 +80,7 @@ def check(data: Any, *, progress: Progress | bool = True, **guesses: Any) -> Fin
 
     Parameters
     ----------
-    data : table, path, mapping of str to tables, Draft, RunConfig or RunConfig
+    data : table, path, mapping of str to tables, Draft or RunConfig
         A table, or linked tables, whose configuration is guessed; or a configuration. The path of a YAML file is that
         of a configuration.
     progress : callable or bool
@@ -248,7 +242,7 @@ def trade_off(
 
     Parameters
     ----------
-    data : table, path, mapping of str to tables, Draft, RunConfig or RunConfig
+    data : table, path, mapping of str to tables, Draft or RunConfig
         As for :func:`hybrid.check`. Of a table, one level for all records is searched (``anonymize.recoding: global``).
     ks : sequence of int
         Class sizes, 1 or more.

@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from hybrid.base.config_files import expected
 from hybrid.base.errors import ConfigError
 from hybrid.python.frames import AnyTable, AnyTables, in_memory, is_several, not_a_table
 
@@ -40,28 +41,19 @@ def _refuse_misspelt(arguments: Mapping[str, Any]) -> None:
 
 @dataclass(frozen=True)
 class Wishes:
-    """Statements of a caller about a table; everything else is guessed.
-
-    Parameters
-    ----------
-    roles : mapping of str to str
-        Role of single columns, which no guess then changes.
-    k : int or None
-        People of every class, 2 or more; None: 5.
-    person : str or None
-        The column that says whose a row is.
-    hierarchies : mapping of str to object
-        Hierarchies of single columns (:func:`hierarchy_source`).
-    settings : mapping of str to object
-        Values of dotted keys of a configuration.
-    """
+    """Statements of a caller about a table; everything else is guessed."""
 
     roles: Mapping[str, str] = field(default_factory=dict)
+    """Role of single columns, which no guess then changes."""
     targets: Sequence[str] = ()
     k: int | None = None
+    """People of every class, 2 or more; None: 5."""
     person: str | None = None
+    """The column that says whose a row is."""
     hierarchies: Mapping[str, Any] = field(default_factory=dict)
+    """Hierarchies of single columns (:func:`hierarchy_source`)."""
     settings: Mapping[str, Any] = field(default_factory=dict)
+    """Values of dotted keys of a configuration."""
 
     @classmethod
     def of(
@@ -93,21 +85,14 @@ class Wishes:
 
 @dataclass(frozen=True)
 class Guessed:
-    """A guessed configuration with its tables. Private.
-
-    Parameters
-    ----------
-    draft : Draft
-        Its text.
-    config : RunConfig or RunConfig
-        Checked, with the tables in memory.
-    notes : tuple of str
-        Every guess, and what to think about; no cell values.
-    """
+    """A guessed configuration with its tables. Private."""
 
     draft: Draft
+    """Its text."""
     config: RunConfig
+    """Checked, with the tables in memory."""
     notes: tuple[str, ...]
+    """Every guess, and what to think about; no cell values."""
 
 
 def guessed(data: AnyTables, wishes: Wishes) -> Guessed:
@@ -187,7 +172,6 @@ def _drop_models(draft: Draft, table: Table | None = None, least: int = 0) -> No
 
 
 def _roles(draft: Draft, wishes: Wishes) -> Iterator[str]:
-    """Sentences on the roles that were guessed."""
     words = {
         "quasi_identifier": "taken for known to others, and generalized",
         "sensitive": "taken for what an attacker wants to learn",
@@ -293,7 +277,7 @@ def hierarchy_source(given: Any) -> HierarchySource:
         try:
             found: HierarchySource = TypeAdapter(HierarchySpec).validate_python(dict(given))
         except ValidationError as error:
-            said = "; ".join(str(one["msg"]) for one in error.errors())
+            said = "; ".join(expected(one) for one in error.errors())
             raise HierarchyError(f"the description of a hierarchy is wrong: {said}") from None
         return found
     try:

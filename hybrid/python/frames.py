@@ -115,7 +115,6 @@ def like(data: AnyTable) -> Callable[[Table], Any]:
 
 
 def _library(data: object) -> str:
-    """Name of the library that a table is of."""
     return type(data).__module__.partition(".")[0].lstrip("_")
 
 
@@ -177,7 +176,6 @@ def _is_text(dtype: Any) -> bool:
 
 
 def _as(values: pd.Series, dtype: Any) -> pd.Series:
-    """Column in a dtype, if no value changes by it."""
     import pandas as pd
 
     if dtype is None:

@@ -101,7 +101,7 @@ def mock(
         called TABLE.COLUMN.
     roles : mapping of str to str, optional
         Role of single columns, as for :func:`hybrid.synthesize`. Excluded and undecided columns are left out.
-    config : RunConfig, RunConfig, Draft, mapping, Path or str, optional
+    config : RunConfig, Draft, mapping, Path or str, optional
         A configuration in the place of guesses. Then no file of records is opened unless ``epsilon`` is given.
     epsilon : float, optional
         Budget above 0 of noisy counts of each column of ``columns``, which an account in ``work`` pays.

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from datetime import UTC, datetime
 from html import escape
@@ -21,7 +22,7 @@ if TYPE_CHECKING:
     from hybrid.pipeline.draft import Draft
     from hybrid.pipeline.pipeline import Pipeline
     from hybrid.publication.verdict import Verdict
-    from hybrid.python.page import Page
+    from hybrid.python.status import Page
     from hybrid.report.charts.svg import Figure
     from hybrid.table import Table
 
@@ -52,7 +53,7 @@ class Synthesis(ListedNames):
         self.notes = notes
         self.draft = draft
         self._give, self._judged = give, False
-        self._further = self._rows = 0
+        self._further, self._rows = 0, Counter[str]()
 
     @property
     def table(self) -> Any:
@@ -89,37 +90,41 @@ class Synthesis(ListedNames):
         Parameters
         ----------
         n : int
-            Rows, 1 or more; of persons with several rows, about so many.
+            Rows, 1 or more; of persons with several rows, about so many. Of linked tables: people, with their rows in
+            all tables.
         where : str, optional
             What every row meets, such as ``"ward = 'ICU' and age >= 60"``. A condition that few people meet is refused.
+            Of linked tables, what every person meets, by the columns of the person table.
         progress : callable or bool
             As for :func:`hybrid.synthesize`.
 
         Returns
         -------
         table
-            n rows of the kind that came in, marked as not judged.
+            n rows of the kind that came in, marked as not judged; of linked tables a dict of tables, as ``table``.
 
         Raises
         ------
         ConfigError
-            The condition does not fit the columns or would single out few people; linked tables; no generator.
+            The condition does not fit the columns or would single out few people; no generator.
         GeneratorError
             Too few draws meet the condition.
         """
         from hybrid.pipeline.config import SINGLE
+        from hybrid.pipeline.further_draw import further_tables
 
-        if self.run.config.is_linked:
-            raise ConfigError("further rows are drawn of a single table", hint="make larger tables: rows=...")
         if isinstance(n, bool) or not isinstance(n, int) or n < 1:
             raise ConfigError("n is no whole number of 1 or more", hint="result.sample(100)")
         self._further += 1
-        before = len(self.run.synthetic) + self._rows
+        before = Counter({name: len(table) for name, table in self.run.released.items()}) + self._rows
         with shown(progress) as told:
-            self.run.person.progress = told
-            drawn = self.run.person.further(n, self._further, where, before)
-        self._rows += len(drawn)
-        return stated(self._give[SINGLE](drawn), status_of(None))
+            for table in self.run.tables.values():
+                table.progress = told
+            drawn = further_tables(self.run, n, self._further, before, where)
+        self._rows += Counter({name: len(table) for name, table in drawn.items()})
+        tables = {**drawn, **self.run.sources.public}
+        given = {name: stated(self._give[name](table), status_of(None)) for name, table in tables.items()}
+        return given.get(SINGLE, given)
 
     def report(self, *, details: bool = False) -> Page:
         """Report of the run, shown inline by a notebook; aggregates, and ten rows of the synthetic table.
@@ -130,7 +135,7 @@ class Synthesis(ListedNames):
             Its second page: every check and every figure, each explained.
         """
         from hybrid.jobs.report_inputs import report_pages
-        from hybrid.python.page import Page, chosen
+        from hybrid.python.status import Page, chosen
 
         _ = self.verdict
         pages = report_pages(self.run, datetime.now(UTC))
@@ -319,13 +324,12 @@ def decided(config: Any, data: AnyTables, settings: Mapping[str, Any]) -> Guesse
 
 
 def _started(found: Guessed, data: AnyTables, seed: int | None, progress: Progress) -> Synthesis:
-    """Run of a configuration, checked; nothing is drawn yet."""
     from hybrid.pipeline.pipeline import Pipeline
 
     run = Pipeline(found.config, seed, progress=progress, ledger_dir=Path("work"))
     run.refuse_spent()
-    if not found.config.is_linked:
-        run.person.keeps_model = True
+    for table in run.tables.values():
+        table.keeps_model = True
     run.check()
     return Synthesis(run, _givers(data, run), found.notes, found.draft)
 

@@ -26,25 +26,17 @@ _QUANTILES = {"10 %": 0.1, "half": 0.5, "90 %": 0.9}
 
 @dataclass(frozen=True)
 class ReleasedColumn:
-    """Distribution of one column of the released table.
-
-    Parameters
-    ----------
-    name, kind : str
-        What the column is.
-    missing : float
-        Share of missing values, 0..1.
-    distinct : int
-        Different values that are not missing.
-    words : str
-        Quantiles of a number, date or time; the most frequent categories with their shares.
-    """
+    """Distribution of one column of the released table."""
 
     name: str
     kind: str
+    """What the column is."""
     missing: float
+    """Share of missing values, 0..1."""
     distinct: int
+    """Different values that are not missing."""
     words: str
+    """Quantiles of a number, date or time; the most frequent categories with their shares."""
 
 
 def render_public(

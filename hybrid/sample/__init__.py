@@ -1,6 +1,5 @@
 """Sampling of records: Bernoulli, simple random and stratified."""
 
-from hybrid.sample.draw import GroupShare, Sampled, SampledTable, sample, sample_before, sample_table
-from hybrid.sample.methods import SampleOptions
+from hybrid.sample.draw import GroupShare, Sampled, SampledTable, SampleOptions, sample, sample_before, sample_table
 
 __all__ = ["GroupShare", "SampleOptions", "Sampled", "SampledTable", "sample", "sample_before", "sample_table"]

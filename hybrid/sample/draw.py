@@ -1,21 +1,111 @@
-"""Drawing a sample of records: its strata, the draw, and the shares of declared groups."""
+"""Drawing a sample of records: its options, the strata, the draw, and the shares of declared groups."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, fields
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 import pandas as pd
+from pydantic import Field, field_validator
 
 from hybrid.anonymize.result import AnonymizedTable
 from hybrid.base.arrays import Codes, Counts, Rows
 from hybrid.base.errors import ConfigError, DataError
-from hybrid.sample.methods import SampleOptions, bernoulli_quotas, simple_quotas, stratified_quotas
+from hybrid.base.options import Options
 from hybrid.table import Table
 from hybrid.table.holders import holders, row_holders
 from hybrid.table.persons import kept_together
+
+
+class SampleOptions(Options):
+    """Options of sampling: which records are kept."""
+
+    method: Literal["none", "beta", "simple", "stratified"] = "none"
+    """none: all; beta: each record independently; simple: an exact number of records, all equally likely;
+    stratified: inside every stratum by itself. With `data.person`, persons are drawn, with all their records, and a
+    person is in the stratum of the first of these."""
+    beta: float = Field(default=1.0, gt=0.0, le=1.0)
+    """Expected share of records kept, in (0, 1]."""
+    by: Literal["equivalence_class"] | list[str] = "equivalence_class"
+    """stratified: one stratum per equivalence class, or per combination of original values of these columns
+    (missing is a value of its own)."""
+    allocation: Literal["independent", "proportional"] = "independent"
+    """stratified: inside a stratum of n records keep each independently with probability beta, or keep
+    beta * n records, rounded up or down at random so that it is exact in expectation."""
+    minimum: int = Field(default=0, ge=0)
+    """stratified: keep at least this many records of every stratum (all, if it has fewer)."""
+    order: Literal["pre", "post"] = "post"
+    """pre: before anonymization, so that k holds in the sample; post: after it, so that k holds in what the sample is
+    drawn from."""
+    groups: list[str] = Field(default_factory=list)
+    """Columns whose groups' shares before and after are reported, such as sex or ethnicity."""
+
+    @property
+    def effective(self) -> SampleOptions:
+        """Canonical options that draw the same records: all that changes nothing is at its default."""
+        if self.method == "none" or self.beta == 1:
+            return SampleOptions(groups=self.groups)
+        if self.method == "stratified":
+            return self
+        return SampleOptions(method=self.method, beta=self.beta, order=self.order, groups=self.groups)
+
+    @field_validator("by")
+    @classmethod
+    def _some_column(cls, by: str | list[str]) -> str | list[str]:
+        if not by:
+            raise ValueError("by needs equivalence_class or at least one column name")
+        return by
+
+
+def bernoulli_quotas(sizes: Counts, options: SampleOptions, rng: np.random.Generator) -> tuple[Counts, float]:
+    """Records to keep of each stratum, drawn from Binomial(size, beta), and the expected total."""
+    return rng.binomial(sizes, options.beta), float((options.beta * sizes).sum())
+
+
+def simple_quotas(sizes: Counts, options: SampleOptions, rng: np.random.Generator) -> tuple[Counts, float]:  # noqa: ARG001
+    """Records to keep of each stratum, beta times its size rounded to the nearest, and the total."""
+    rounded = np.round(options.beta * sizes)
+    return rounded.astype(np.int64), float(rounded.sum())
+
+
+def stratified_quotas(sizes: Counts, options: SampleOptions, rng: np.random.Generator) -> tuple[Counts, float]:
+    """Records to keep of each stratum, and the expected total, minima included.
+
+    Proportional allocation keeps beta times the size, rounded up or down at random so that it is exact in expectation;
+    independent allocation draws from Binomial(size, beta).
+    """
+    share = options.beta * sizes
+    least = np.minimum(options.minimum, sizes)
+    if options.allocation == "proportional":
+        whole = np.floor(share)
+        drawn = (whole + (rng.random(len(sizes)) < share - whole)).astype(np.int64)
+        return np.maximum(drawn, least), float(np.where(least <= whole, share, least).sum())
+    return np.maximum(rng.binomial(sizes, options.beta), least), expected_maximum(sizes, options.beta, least)
+
+
+def expected_maximum(sizes: Counts, beta: float, least: Counts) -> float:
+    """Sum over strata of E max(X, m), X ~ Binomial(n, beta).
+
+    E max(X, m) = m P(X <= m) + E[X; X > m], and E[X; X > m] = n beta P(Y >= m) with Y ~ Binomial(n - 1, beta), because
+    x C(n, x) = n C(n - 1, x - 1).
+
+    Parameters
+    ----------
+    sizes : numpy.ndarray, shape (n_strata,), int
+        n, the records of each stratum.
+    beta : float
+        Probability of each record, in (0, 1].
+    least : numpy.ndarray, shape (n_strata,), int
+        m, the least number kept of each stratum, 0..n.
+    """
+    from scipy.stats import binom
+
+    below = least * binom.cdf(least, sizes, beta)
+    above = sizes * beta * binom.sf(least - 1, np.maximum(sizes - 1, 0), beta)
+    return float(np.where(least > 0, below + above, sizes * beta).sum())
+
 
 MOST_GROUPS = 50
 """Largest number of groups a column may have for its shares to be reported."""
@@ -107,65 +197,42 @@ METHODS: dict[str, Quotas] = {
 
 @dataclass(frozen=True, kw_only=True)
 class DrawnSample:
-    """Facts of a sample: how it compares with what was asked for.
-
-    Parameters
-    ----------
-    method : str
-        The method that was used.
-    beta : float
-        The share asked for; 1 for method none.
-    before : int
-        Number of records that came in.
-    actual : int
-        Number of records kept.
-    expected : float
-        Expected number of records kept, minima included; of persons, where records share them.
-    unit : str
-        What was drawn: records, persons or households.
-    strata : int
-        Number of strata; 1 unless stratified.
-    shares : tuple of GroupShare
-        For the declared groups.
-    """
+    """Facts of a sample: how it compares with what was asked for."""
 
     method: str
+    """The method that was used."""
     beta: float
+    """The share asked for; 1 for method none."""
     before: int
+    """Number of records that came in."""
     actual: int
+    """Number of records kept."""
     expected: float
+    """Expected number of records kept, minima included; of persons, where records share them."""
     strata: int
+    """Number of strata; 1 unless stratified."""
     shares: tuple[GroupShare, ...] = ()
+    """For the declared groups."""
     unit: str = "records"
+    """What was drawn: records, persons or households."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class Sampled(DrawnSample):
-    """A sample of anonymized records, or an anonymized sample.
-
-    Parameters
-    ----------
-    anonymized : AnonymizedTable
-        The records that go on, in their order; class ids keep their numbers. Private.
-    """
+    """A sample of anonymized records, or an anonymized sample."""
 
     anonymized: AnonymizedTable
+    """The records that go on, in their order; class ids keep their numbers. Private."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class SampledTable(DrawnSample):
-    """A sample of records that are not anonymized yet.
-
-    Parameters
-    ----------
-    table : Table
-        The kept records in their order. Private.
-    kept : numpy.ndarray, shape (actual,), int
-        Their positions among those that came in.
-    """
+    """A sample of records that are not anonymized yet."""
 
     table: Table
+    """The kept records in their order. Private."""
     kept: Rows
+    """Their positions among those that came in; shape (actual,), int."""
 
     def with_labels(self, anonymized: AnonymizedTable) -> Sampled:
         """The same sample, anonymized."""
@@ -182,8 +249,6 @@ def sample(anonymized: AnonymizedTable, options: SampleOptions, rng: np.random.G
         What to draw from.
     options : SampleOptions
         Method, share, strata and declared groups.
-    rng : numpy.random.Generator
-        Decides which records are kept.
 
     Returns
     -------
@@ -210,11 +275,6 @@ def sample(anonymized: AnonymizedTable, options: SampleOptions, rng: np.random.G
 
 def sample_before(table: Table, options: SampleOptions, rng: np.random.Generator) -> SampledTable:
     """Draw the sample that is anonymized.
-
-    Parameters
-    ----------
-    table, options, rng
-        As for :func:`sample_table`.
 
     Raises
     ------
@@ -293,7 +353,6 @@ def _draw_units(strata: Codes, options: SampleOptions, rng: np.random.Generator)
 
 
 def _choose(strata: Codes, sizes: Counts, quotas: Counts, rng: np.random.Generator) -> Rows:
-    """Positions, ascending, of ``quotas[s]`` records of each stratum ``s``, all subsets equally likely."""
     shuffled = np.lexsort((rng.random(len(strata)), strata))
     place_in_stratum = np.arange(len(strata)) - np.repeat(np.cumsum(sizes) - sizes, sizes)
     return np.sort(shuffled[place_in_stratum < np.repeat(quotas, sizes)])

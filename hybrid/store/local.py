@@ -117,8 +117,6 @@ class Store:
 
         Parameters
         ----------
-        stage : str
-            Letters, digits, ``_``, ``.`` and ``-``.
         key : str
             :func:`fingerprint` of everything the result depends on: inputs, options, seed, code and libraries.
         compute : callable
@@ -177,11 +175,6 @@ class Store:
         """Remove results unused for ``max_age``, damaged ones, and leftovers of killed processes.
 
         An entry that a process is working on is left alone.
-
-        Returns
-        -------
-        int
-            How many entries were removed.
         """
         if self.path is None or not self.path.is_dir():
             return 0

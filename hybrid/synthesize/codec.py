@@ -161,8 +161,6 @@ class Codec:
         table : Table, n rows
             The table the codec was fitted to, some of its rows, or others with its columns: numbers outside the learned
             range are encoded as such, unseen categories as -1.
-        rng : numpy.random.Generator
-            Fills the holes of flagged columns.
         """
         columns: list[Array] = []
         for column, part in zip(self.schema, self._parts, strict=True):
@@ -183,13 +181,6 @@ class Codec:
         ----------
         columns : sequence of numpy.ndarray, each of shape (n_rows,)
             In the order of :attr:`features`.
-        n_rows : int
-            How many rows were asked for.
-
-        Raises
-        ------
-        GeneratorError
-            Another number of columns or rows, codes out of range, or numbers that are not finite.
         """
         features = self.features
         if len(columns) != len(features):

@@ -59,27 +59,18 @@ class LossPoint:
 
 @dataclass(frozen=True)
 class FittedGenerator:
-    """A trained generator. Private, since it may remember records.
-
-    Parameters
-    ----------
-    name : str
-        The generator.
-    codec : Codec
-        Turns what the model draws into a table.
-    model : Model or None
-        None if no column varies: then there is nothing to learn.
-    record : TrainingRecord or None
-        What it was trained on; :func:`fit` sets it.
-    losses : tuple of LossPoint
-        The loss curve, in order; empty for generators without one.
-    """
+    """A trained generator. Private, since it may remember records."""
 
     name: str
+    """The generator."""
     codec: Codec
+    """Turns what the model draws into a table."""
     model: Model | None
+    """None if no column varies: then there is nothing to learn."""
     record: TrainingRecord | None = None
+    """What it was trained on; :func:`fit` sets it."""
     losses: tuple[LossPoint, ...] = field(default=(), compare=False)
+    """The loss curve, in order; empty for generators without one."""
 
     def limited(self, limits: Limits) -> FittedGenerator:
         """The same with other limits for the process that draws."""
@@ -134,18 +125,9 @@ def fit(
         The generator must not be ``none``.
     seed : int
         0 or more. The same seed, table, options and versions give the same model.
-    progress : Progress
-        Receives every column or epoch.
     unfinished : Path, optional
         A private folder for checkpoints; only ever the same for the same table, options, seed and versions. A
         generator with checkpoints continues from the last one in it.
-    domains : mapping of str to numpy.ndarray, optional
-        As for :class:`Codec`.
-
-    Returns
-    -------
-    FittedGenerator
-        Draws tables.
 
     Raises
     ------
@@ -267,10 +249,6 @@ def log_odds(fitted: FittedGenerator, generator: Generator, people: Table, refer
 
     Parameters
     ----------
-    fitted : FittedGenerator
-        One that draws single rows.
-    generator : Generator
-        Who trained it; an :class:`~hybrid.synthesize.protocol.InspectableGenerator`.
     people : Table, n rows
         Records in the columns learned from.
     reference : Table, 1 row or more

@@ -7,6 +7,7 @@ from typing import Annotated, Any, Literal, Self
 
 from pydantic import Field, ValidationError, field_validator, model_validator
 
+from hybrid.base.config_files import expected
 from hybrid.base.options import Options
 from hybrid.synthesize.isolation.job import Limits
 from hybrid.synthesize.protocol import Generator
@@ -70,6 +71,7 @@ class SynthesizeOptions(Options):
     tables: int = Field(default=1, ge=1, le=100)
     """Tables of the release, of ``rows`` rows each, drawn from one trained generator. They are judged together, since
     an attacker has all of them, and written into one file: its column `synthetic_table` numbers the table of each row.
+    Of linked tables every file has that column, and references stay within a number.
     More tables give narrower intervals (`hybrid.combine`), and more rows to an attacker."""
     part_rows: int | None = Field(default=None, ge=1)
     """For tables larger than memory: rows that are drawn, and written to a Parquet file, at a time; ``rows`` is more
@@ -160,7 +162,7 @@ class SynthesizeOptions(Options):
         try:
             return plugin.Options.model_validate({**plugin.presets[self.preset], **self.options})
         except ValidationError as error:
-            details = "; ".join(f"{'.'.join(map(str, e['loc']))}: {e['msg']}" for e in error.errors())
+            details = "; ".join(f"{'.'.join(map(str, e['loc']))}: {expected(e)}" for e in error.errors())
             raise ValueError(f"options of {self.generator}: {details}") from None
 
     def n_rows(self, n_learned: int) -> int:

@@ -22,43 +22,20 @@ from hybrid.base.progress import Progress
 
 @dataclass(frozen=True)
 class Cost:
-    """Cost of training, and of drawing as many rows.
-
-    Parameters
-    ----------
-    seconds : float
-        On the reference machine, one core, no GPU; about.
-    memory_bytes : int
-        Peak of the process beyond the interpreter and its libraries; about.
-    inputs : int
-        States of all discrete columns and inputs of continuous ones, where a network has one for each; else 0.
-    most_inputs : int
-        The generator's limit for ``inputs``; 0: none.
-    """
+    """Cost of training, and of drawing as many rows."""
 
     seconds: float
+    """On the reference machine, one core, no GPU; about."""
     memory_bytes: int
+    """Peak of the process beyond the interpreter and its libraries; about."""
     inputs: int = 0
+    """States of all discrete columns and inputs of continuous ones, where a network has one for each; else 0."""
     most_inputs: int = 0
+    """The generator's limit for ``inputs``; 0: none."""
 
 
 def refuse_wide(generator: str, widths: Mapping[str, int], limit: int) -> None:
-    """Stop before memory runs out: these networks have an input for every state of every discrete column.
-
-    Parameters
-    ----------
-    generator : str
-        As the message calls it.
-    widths : mapping
-        Inputs per column.
-    limit : int
-        Most inputs in all.
-
-    Raises
-    ------
-    GeneratorError
-        Names the columns with the most inputs.
-    """
+    """Stop before memory runs out: these networks have an input for every state of every discrete column."""
     needed = sum(widths.values())
     if needed <= limit:
         return
@@ -72,30 +49,20 @@ def refuse_wide(generator: str, widths: Mapping[str, int], limit: int) -> None:
 
 @dataclass(frozen=True)
 class Feature:
-    """Public description of one encoded column, for generators.
-
-    Parameters
-    ----------
-    name : str
-        Unique; for progress and messages.
-    n_levels : int
-        2 or more: discrete, int32 codes 0..n_levels-1. 0: continuous, float64.
-    ordered : bool
-        Whether the codes of a discrete column have an order (the missing state, if any, is apart from it).
-    missing : bool
-        Whether missing values occur: NaN in a continuous column, the last code of a discrete one.
-    target : bool
-        Whether users will train models that predict this column.
-    public : bool
-        Whether the states were listed beforehand, not found in the records.
-    """
+    """Public description of one encoded column, for generators."""
 
     name: str
+    """Unique; for progress and messages."""
     n_levels: int
+    """2 or more: discrete, int32 codes 0..n_levels-1. 0: continuous, float64."""
     ordered: bool
+    """Whether the codes of a discrete column have an order (the missing state, if any, is apart from it)."""
     missing: bool
+    """Whether missing values occur: NaN in a continuous column, the last code of a discrete one."""
     target: bool = False
+    """Whether users will train models that predict this column."""
     public: bool = False
+    """Whether the states were listed beforehand, not found in the records."""
 
     @property
     def is_discrete(self) -> bool:
@@ -105,24 +72,17 @@ class Feature:
 
 @dataclass(frozen=True)
 class Encoded:
-    """A table as numbers: no constant columns, no identifiers.
-
-    Parameters
-    ----------
-    features : sequence of Feature
-        At least one.
-    columns : sequence of numpy.ndarray, each of shape (n_rows,)
-        float64 for continuous, int32 for discrete features, in the order of ``features``. Continuous values
-        are steps above the smallest value (0, 1, 2, ...) or plain numbers if the column has no grid; never
-        infinite.
-    persons : numpy.ndarray, shape (n_rows,), int64, optional
-        Person of each row, as in :class:`hybrid.table.Table`; each row is another person where they are not given, as
-        in the processes of generators of their own.
-    """
+    """A table as numbers: no constant columns, no identifiers."""
 
     features: Sequence[Feature]
+    """At least one."""
     columns: Sequence[Array]
+    """float64 for continuous, int32 for discrete features, in the order of ``features``. Continuous values are steps
+    above the smallest value (0, 1, 2, ...) or plain numbers if the column has no grid; never infinite; shape
+    (n_rows,)."""
     persons: Array = field(default_factory=lambda: np.empty(0, dtype=np.int64))
+    """Person of each row, as in :class:`hybrid.table.Table`; each row is another person where they are not given, as in
+    the processes of generators of their own; shape (n_rows,), int64, optional."""
 
     def __post_init__(self) -> None:
         if not len(self.persons) and self.columns:
@@ -138,26 +98,18 @@ class Encoded:
 
 @dataclass(frozen=True)
 class Sequences:
-    """Persons and their rows as numbers.
-
-    Parameters
-    ----------
-    persons : Encoded, n_persons rows
-        Columns with one value per person; may have no columns.
-    rows : Encoded, n_rows rows
-        The other columns: rows of a person are adjacent and in their order, persons as in ``persons``. May have no
-        columns.
-    counts : numpy.ndarray, shape (n_persons,), int64
-        Number of rows of each person, 0 or more; their sum is n_rows.
-    order : int or None
-        Position in ``rows`` of the column that the rows of a person are ordered by: ascending within each person,
-        missing values last. None: no column says.
-    """
+    """Persons and their rows as numbers."""
 
     persons: Encoded
+    """Columns with one value per person; may have no columns."""
     rows: Encoded
+    """The other columns: rows of a person are adjacent and in their order, persons as in ``persons``. May have no
+    columns."""
     counts: Array
+    """Number of rows of each person, 0 or more; their sum is n_rows; shape (n_persons,), int64."""
     order: int | None = None
+    """Position in ``rows`` of the column that the rows of a person are ordered by: ascending within each person,
+    missing values last. None: no column says."""
 
 
 @dataclass(frozen=True)
@@ -171,24 +123,17 @@ class DrawnSequences:
 
 @dataclass(frozen=True)
 class Encoding:
-    """Encoding of columns that a generator asks for.
-
-    Parameters
-    ----------
-    max_levels : int
-        Numbers and dates with up to this many distinct values become ordered discrete columns: then only seen
-        values come out. 0: never.
-    flag_missing : bool
-        True: a continuous column with missing values comes as two, its values (holes filled with draws from
-        the others) and a discrete flag; continuous columns are then free of NaN.
-    listed_domains : bool
-        True: the states of a column whose values are listed beforehand (a hierarchy file) are those, whether they
-        occur or not; False: the states that occur.
-    """
+    """Encoding of columns that a generator asks for."""
 
     max_levels: int = 0
+    """Numbers and dates with up to this many distinct values become ordered discrete columns: then only seen values
+    come out. 0: never."""
     flag_missing: bool = False
+    """True: a continuous column with missing values comes as two, its values (holes filled with draws from the others)
+    and a discrete flag; continuous columns are then free of NaN."""
     listed_domains: bool = False
+    """True: the states of a column whose values are listed beforehand (a hierarchy file) are those, whether they occur
+    or not; False: the states that occur."""
 
 
 class Model(Protocol):

@@ -59,21 +59,14 @@ class OptionDescription:
 
 @dataclass(frozen=True)
 class Capabilities:
-    """Abilities of a generator beside drawing single rows.
-
-    Parameters
-    ----------
-    persons : bool
-        Whether it learns and draws persons with all their rows.
-    resumes : bool
-        Whether it continues an interrupted training.
-    private : bool
-        Whether it can be differentially private: a budget, and noise from a secure source.
-    """
+    """Abilities of a generator beside drawing single rows."""
 
     persons: bool
+    """Whether it learns and draws persons with all their rows."""
     resumes: bool
+    """Whether it continues an interrupted training."""
     private: bool
+    """Whether it can be differentially private: a budget, and noise from a secure source."""
 
     @classmethod
     def of(cls, generator: Generator) -> Capabilities:
@@ -146,13 +139,7 @@ def _distributions_of(package: str) -> list[str]:
 
 
 def require(generator: Generator) -> None:
-    """Check that the present environment or a generator's managed one has its packages.
-
-    Raises
-    ------
-    MissingExtraError
-        Names what is missing and the commands that install it.
-    """
+    """Check that the present environment or a generator's managed one has its packages."""
     if not _available(generator):
         missing = ", ".join(_missing(generator))
         raise MissingExtraError(
@@ -161,13 +148,7 @@ def require(generator: Generator) -> None:
 
 
 def environment_of(name: str) -> str:
-    """Managed environment of this name, or of this generator.
-
-    Raises
-    ------
-    MissingExtraError
-        There is none.
-    """
+    """Managed environment of this name, or of this generator."""
     known = {entry.name: entry.environment for entry in REGISTRY.values()}
     found = name if name in environments.NAMES else known.get(name)
     if found is None:

@@ -27,21 +27,14 @@ logger = logging.getLogger(__name__)
 
 @dataclass(frozen=True)
 class Arrangement:
-    """Places of encoded columns among those of persons and of rows.
-
-    Parameters
-    ----------
-    features : tuple of Feature
-        The codec's.
-    static : numpy.ndarray, shape (n_features,), bool
-        Columns of persons.
-    holes : tuple of int
-        Columns of persons that single rows may lack: a flag of each is among the last columns of the rows.
-    """
+    """Places of encoded columns among those of persons and of rows."""
 
     features: tuple[Feature, ...]
+    """The codec's."""
     static: Mask
+    """Columns of persons; shape (n_features,), bool."""
     holes: tuple[int, ...]
+    """Columns of persons that single rows may lack: a flag of each is among the last columns of the rows."""
 
     def whole(self, drawn: DrawnSequences) -> list[Array]:
         """Columns of the table in the codec's order, from drawn persons and rows."""
@@ -55,27 +48,18 @@ class Arrangement:
 
 @dataclass(frozen=True)
 class FittedSequences:
-    """A generator trained on persons with all their rows. Private.
-
-    Parameters
-    ----------
-    name : str
-        The generator.
-    codec : Codec
-        Turns what the model draws into a table.
-    model : SequenceModel
-        Draws persons.
-    arrangement : Arrangement
-        Which columns are a person's.
-    losses : tuple of LossPoint
-        The loss curve; empty for generators without one.
-    """
+    """A generator trained on persons with all their rows. Private."""
 
     name: str
+    """The generator."""
     codec: Codec
+    """Turns what the model draws into a table."""
     model: SequenceModel
+    """Draws persons."""
     arrangement: Arrangement
+    """Which columns are a person's."""
     losses: tuple[LossPoint, ...] = field(default=(), compare=False)
+    """The loss curve; empty for generators without one."""
 
     def limited(self, limits: Limits) -> FittedSequences:
         """The same with other limits for the process that draws."""
@@ -90,11 +74,6 @@ class FittedSequences:
         Table
             With the schema, dtypes, categories and precision of the table learned from, and the person of each row
             (0, 1, ...). The rows of a person are adjacent, and in order. The same seed gives the same rows.
-
-        Raises
-        ------
-        GeneratorError
-            The model drew something that is no value, or no row at all.
         """
         with blamed_on(self.name, "draw"):
             drawn = self.model.draw(n_persons, seed)
@@ -126,10 +105,6 @@ def fit_sequences(
         Its generator must be a :class:`~hybrid.synthesize.protocol.SequenceGenerator`.
     seed : int
         0 or more. The same seed, table, options and versions give the same model.
-    progress : Progress
-        Receives every column or epoch.
-    unfinished : Path, optional
-        As for :func:`hybrid.synthesize.fit`.
 
     Raises
     ------
@@ -231,22 +206,15 @@ def missing_last(values: Array) -> Array:
 
 @dataclass(frozen=True)
 class FittedChildren:
-    """A generator trained on rows with the parent of each. Private.
-
-    Parameters
-    ----------
-    name : str
-        The generator.
-    parents, rows : Codec
-        Of the parent table, and of the table itself.
-    model : SequenceModel
-        Draws the rows of given parents.
-    """
+    """A generator trained on rows with the parent of each. Private."""
 
     name: str
+    """The generator."""
     parents: Codec
     rows: Codec
+    """Of the parent table, and of the table itself."""
     model: SequenceModel
+    """Draws the rows of given parents."""
 
     def limited(self, limits: Limits) -> FittedChildren:
         """The same with other limits for the process that draws."""
@@ -297,8 +265,6 @@ def fit_children(
         Its generator must be a :class:`~hybrid.synthesize.protocol.SequenceGenerator`.
     seed : int
         0 or more. The same seed, tables, options and versions give the same model.
-    progress : Progress
-        Receives every column.
 
     Raises
     ------

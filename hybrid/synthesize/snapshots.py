@@ -42,13 +42,7 @@ def named(level: float) -> str:
 
 
 def refuse_unordered(snapshots: tuple[float, ...], overfit: float | None) -> None:
-    """Check a generator's options ``snapshots`` and ``overfit``.
-
-    Raises
-    ------
-    ValueError
-        Levels do not rise, or none of them is drawn from.
-    """
+    """Check a generator's options ``snapshots`` and ``overfit``."""
     if list(snapshots) != sorted(set(snapshots)):
         raise ValueError("snapshots must rise")
     if overfit not in snapshots:

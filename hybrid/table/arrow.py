@@ -79,7 +79,6 @@ def content_order(content: pa.Table, names: Sequence[str]) -> Array:
 
 
 def _ranks(column: pa.ChunkedArray) -> Array:
-    """Place of each value among the distinct ones of its column, missing ones last."""
     if pa.types.is_null(column.type):
         return np.zeros(len(column), dtype=np.int32)
     # Arrow cannot sort numbers of 16 bits.
@@ -111,7 +110,6 @@ def _array(values: pd.Series, column: Column) -> pa.Array:
 
 
 def _texts(values: pd.Series, column: Column) -> pa.Array:
-    """Texts as the source wrote them; a missing value is null unless the source has a marker for it."""
     codes, texts = encode_texts(values, column)
     lookup = pa.array([*texts[:-1], texts[-1] or None], type=pa.string())
     return lookup.take(pa.array(codes.astype(np.int64)))

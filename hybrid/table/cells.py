@@ -35,27 +35,18 @@ def least_cell(k: int) -> int:
 
 @dataclass(frozen=True)
 class Cells:
-    """The cells of one column, numbered 0..n-1.
-
-    Parameters
-    ----------
-    labels : tuple of str, length n
-        What the cells are called.
-    slots : tuple of int, length n
-        How many steps of the axis a cell spans; 1 for categories.
-    edges : tuple of str
-        For intervals, the text of every bound between two slots; empty for categories.
-    pooled : int
-        For categories, how many distinct values are in the last cell, the pool; 0 if the real data need none.
-    hidden : bool
-        Whether fewer people than the minimum are in the pool: its share is not to be shown.
-    """
+    """The cells of one column, numbered 0..n-1."""
 
     labels: tuple[str, ...]
+    """What the cells are called; length n."""
     slots: tuple[int, ...]
+    """How many steps of the axis a cell spans; 1 for categories; length n."""
     edges: tuple[str, ...] = ()
+    """For intervals, the text of every bound between two slots; empty for categories."""
     pooled: int = 0
+    """For categories, how many distinct values are in the last cell, the pool; 0 if the real data need none."""
     hidden: bool = False
+    """Whether fewer people than the minimum are in the pool: its share is not to be shown."""
     _bounds: Array | None = None
     _categories: tuple[str, ...] = ()
 
@@ -207,7 +198,6 @@ def _round_up(step: float) -> float:
 
 
 def _growing_limits(low: float, high: float, *, whole: bool) -> Array:
-    """Round numbers 1, 2, 5, 10, ... within [low, high], or powers of ten if these are too many."""
     powers = np.arange(np.floor(np.log10(low)), np.ceil(np.log10(high)) + 1)
     for factors in ((1, 2, 5), (1,)):
         limits = np.multiply.outer(10.0**powers, factors).ravel()
@@ -242,21 +232,15 @@ MOST_VALUES = 100
 
 @dataclass(frozen=True)
 class PeopleGroups:
-    """Groups by one column, which have no row in common.
-
-    Parameters
-    ----------
-    column : Column
-        The column that they are made by.
-    cells : Cells
-        Its values, pooled so that no cell stands for few people.
-    named : numpy.ndarray, shape (n_groups,), int64
-        Cells that enough people are in, and not all; the last number stands for missing values.
-    """
+    """Groups by one column, which have no row in common."""
 
     column: Column
+    """The column that they are made by."""
     cells: Cells
+    """Its values, pooled so that no cell stands for few people."""
     named: Array
+    """Cells that enough people are in, and not all; the last number stands for missing values; shape (n_groups,),
+    int64."""
 
     def __len__(self) -> int:
         return len(self.named)
@@ -283,10 +267,6 @@ def people_groups(train: Table, names: Iterable[str], least: int) -> Iterator[Pe
 
     Parameters
     ----------
-    train : Table
-        The real records.
-    names : iterable of str
-        Columns.
     least : int
         Fewest people of a group. Values that fewer people hold are one group, if that is large enough.
 

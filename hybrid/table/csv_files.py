@@ -43,13 +43,7 @@ _PART = 1 << 19
 
 
 def read_csv(file: File, options: ReadOptions) -> pa.Table:
-    """Read the cells of a CSV file as texts, under the names of its first line.
-
-    Raises
-    ------
-    DataError
-        As :func:`hybrid.table.read_file.read_table`, of what is said there about a file as a whole.
-    """
+    """Read the cells of a CSV file as texts, under the names of its first line."""
     header = _header(file, options)
     wrong: list[Any] = []
     with _parsing(file, options):
@@ -163,7 +157,6 @@ def _options(header: list[str], options: ReadOptions, wrong: list[Any]) -> dict[
 
 @contextmanager
 def _parsing(file: File, options: ReadOptions) -> Iterator[None]:
-    """Report errors of Arrow, whose own message may quote a row."""
     try:
         yield
     except (pa.ArrowInvalid, UnicodeDecodeError, LookupError):
@@ -211,13 +204,7 @@ def _wrong_length(file: File, header: list[str], options: ReadOptions, *, is_tit
 
 
 def _header(file: File, options: ReadOptions) -> list[str]:
-    """Names of the columns of a file that is text.
-
-    Raises
-    ------
-    DataError
-        It is none, or has too many columns.
-    """
+    """Names of the columns of a file that is text."""
     _refuse_binary(file, options.encoding)
     names = _names(file, options)
     if len(names) > MOST_COLUMNS:

@@ -103,8 +103,6 @@ def load_table(options: DataOptions, folder: Path) -> Table:
 
     Parameters
     ----------
-    options : DataOptions
-        Where it is and what its columns are.
     folder : Path
         What relative paths are relative to.
 

@@ -51,8 +51,6 @@ def formulas(column: Column, values: pd.Series) -> int:
 
     Parameters
     ----------
-    column : Column
-        Only texts can be formulas.
     values : pandas.Series, shape (n,)
         The column.
 
@@ -83,8 +81,6 @@ def functional_dependencies(table: Table, of: Sequence[str], among: Sequence[str
 
     Parameters
     ----------
-    table : Table
-        The records.
     of : sequence of str
         Columns that should not be told.
     among : sequence of str
@@ -138,8 +134,6 @@ def no_secrets(table: Table, of: Sequence[str], known: Sequence[str]) -> dict[st
 
     Parameters
     ----------
-    table : Table
-        The records.
     of : sequence of str
         Columns that might be secrets.
     known : sequence of str
@@ -163,7 +157,6 @@ def _held(table: Table, codes: Array) -> int:
 
 
 def _tells(teller: Array, told: Array) -> bool:
-    """True if equal codes of the first always go with equal codes of the second."""
     return all(
         int(pair_numbers(teller[rows], told[rows]).max()) + 1 == len(np.unique(teller[rows]))
         for rows in (slice(_SCREENED), slice(None))

@@ -113,10 +113,6 @@ def connect(module: Any, place: str, memory: float | None, work: Path | None = N
 
     Parameters
     ----------
-    module : ibis module
-        ``ibis.duckdb``.
-    place : str
-        Its file, or ``:memory:``.
     memory : float, optional
         Bytes that DuckDB may take; what does not fit is in a folder beside the file until the session ends.
     work : Path, optional
@@ -136,8 +132,6 @@ def open_files(source: str, work: Path, memory: float) -> Iterator[DuckdbWarehou
 
     Parameters
     ----------
-    source : str
-        What messages call them.
     work : Path
         A private folder for what does not fit into memory.
     memory : float

@@ -21,27 +21,18 @@ _HEAD = 64
 
 @dataclass(frozen=True)
 class OtherFormat:
-    """A format, and how its files are converted where it is not read.
-
-    Parameters
-    ----------
-    name : str
-        What such a file is.
-    suffixes : tuple of str
-        How their names end, in lower case.
-    beginnings : tuple of bytes
-        How their content begins.
-    conversion : str
-        Expression of Python that reads ``FILE`` and writes ``NEW``; empty if there is none.
-    packages : str
-        What it needs, for pip.
-    """
+    """A format, and how its files are converted where it is not read."""
 
     name: str
+    """What such a file is."""
     suffixes: tuple[str, ...]
+    """How their names end, in lower case."""
     beginnings: tuple[bytes, ...] = ()
+    """How their content begins."""
     conversion: str = ""
+    """Expression of Python that reads ``FILE`` and writes ``NEW``; empty if there is none."""
     packages: str = "pandas pyarrow"
+    """What it needs, for pip."""
 
     def hint(self, file: str) -> str:
         if not self.conversion:
@@ -163,12 +154,8 @@ def header_problem(file: File, raw: pa.Table, header: Sequence[str]) -> Problem 
 
     Parameters
     ----------
-    file : File
-        A CSV file.
     raw : pyarrow.Table, shape (n_rows, n_columns)
         Its cells as texts, without the first line.
-    header : sequence of str
-        The cells of the first line.
 
     Returns
     -------
@@ -211,14 +198,8 @@ def suspicious_cells(
 
     Parameters
     ----------
-    file : File
-        A CSV file.
     raw : pyarrow.Table, shape (n_rows, n_columns)
         Its cells as texts, without the header, or those of some of its rows.
-    header : sequence of str
-        The names of the columns, in their order.
-    options : ReadOptions
-        Separator, encoding, and what is accepted.
     first : int
         Lines of the file between the header and these rows.
     is_end : bool

@@ -74,8 +74,6 @@ def file_at(text: str, folder: Path) -> File:
     ----------
     text : str
         A path, relative to ``folder``, or a URL.
-    folder : Path
-        Of the configuration.
 
     Raises
     ------

@@ -35,27 +35,18 @@ def is_parquet(file: File) -> bool:
 
 @dataclass(frozen=True)
 class ParquetRows:
-    """The rows of one or more Parquet files with the same columns.
-
-    Parameters
-    ----------
-    source : str
-        The file or folder, for messages.
-    files : tuple of File
-        Read one after the other.
-    schema : pyarrow.Schema
-        The columns, without the row index that pandas stores.
-    n_rows : int
-        In all files together.
-    has_types : bool
-        False for the cells of a CSV file, which are texts.
-    """
+    """The rows of one or more Parquet files with the same columns."""
 
     source: str
+    """The file or folder, for messages."""
     files: tuple[File, ...]
+    """Read one after the other."""
     schema: pa.Schema
+    """The columns, without the row index that pandas stores."""
     n_rows: int
+    """In all files together."""
     has_types: bool = True
+    """False for the cells of a CSV file, which are texts."""
 
     def batches(self, names: Sequence[str]) -> Iterator[pa.RecordBatch]:
         """Some columns of all rows, in the order of the files.
@@ -87,8 +78,6 @@ def open_parquet(file: File, options: ReadOptions) -> ParquetRows:
     ----------
     file : File
         A file, or a folder with Parquet files (at any depth; hidden ones and those named ``_*`` are left out).
-    options : ReadOptions
-        The columns' roles.
 
     Raises
     ------
@@ -157,12 +146,8 @@ def person_column(rows: ParquetRows, options: ReadOptions, names: Sequence[str])
 
     Parameters
     ----------
-    rows : ParquetRows
-        The files.
     options : ReadOptions
         Kinds of the columns, and which texts mean "missing".
-    names : sequence of str
-        Columns whose values together name a person.
 
     Returns
     -------

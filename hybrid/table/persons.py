@@ -55,11 +55,6 @@ def with_order(table: Table, name: str | None) -> Table:
     name : str or None
         A date, a time or a number; rows without a value come last, rows with equal values keep their order. None, or an
         undecided column, which enters no run: the table stays as it is.
-
-    Raises
-    ------
-    ConfigError
-        The column does not exist, or has no order.
     """
     if name is None:
         return table
@@ -81,7 +76,6 @@ def with_order(table: Table, name: str | None) -> Table:
 
 
 def _ranks(values: pd.Series) -> Codes:
-    """Place of each value among the distinct ones, missing ones last."""
     codes, distinct = pd.factorize(values, sort=True)
     result: Codes = np.where(codes < 0, len(distinct), codes).astype(np.int64)
     return result
@@ -244,13 +238,6 @@ def with_households(table: Table, names: Sequence[str]) -> Table:
     names : sequence of str
         Columns whose values together name a household; none: the table stays as it is. Rows without a key are a
         household of their own, with all rows of their person.
-
-    Raises
-    ------
-    ConfigError
-        A column does not exist.
-    DataError
-        Persons are in more than one household.
     """
     if not names:
         return table

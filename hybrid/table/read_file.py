@@ -84,13 +84,7 @@ def read_table(path: Path | File, options: ReadOptions) -> Table:
 
 
 def parquet_metadata(file: File) -> pq.FileMetaData:
-    """Metadata of a Parquet file, before any of it is read.
-
-    Raises
-    ------
-    DataError
-        It is no Parquet file, or its rows are too large on average (:data:`LARGEST_CELL`).
-    """
+    """Metadata of a Parquet file, before any of it is read."""
     with readable(file):
         metadata = pq.read_metadata(file.path, filesystem=file.filesystem)
     size = max((group.total_byte_size / max(group.num_rows, 1) for group in _groups(metadata)), default=0.0)
@@ -126,17 +120,7 @@ def readable(file: File, problem: str = "the file could not be read as Parquet")
 
 
 def memory_need(file: File, options: ReadOptions, n_quasi: int) -> float:
-    """Estimated bytes that a table takes while it is read and anonymized in memory.
-
-    Parameters
-    ----------
-    file : File
-        Parquet or CSV.
-    options : ReadOptions
-        Separator and encoding of a CSV file.
-    n_quasi : int
-        Quasi-identifiers.
-    """
+    """Estimated bytes that a table takes while it is read and anonymized in memory."""
     if file.suffix in PARQUET_SUFFIXES:
         metadata = parquet_metadata(file)
         rows, columns, texts = metadata.num_rows, metadata.num_columns, _reading(metadata)
@@ -166,7 +150,6 @@ def _refuse_too_large(file: File, metadata: pq.FileMetaData, options: ReadOption
 
 
 def _read_parquet(file: File, options: ReadOptions) -> tuple[pa.Table, pa.Schema]:
-    """Columns of a Parquet file, texts as dictionaries, and its types."""
     metadata = parquet_metadata(file)
     _refuse_too_large(file, metadata, options)
     with readable(file):

@@ -78,10 +78,6 @@ def hash_pairs(left: Array, right: Array | np.uint64) -> Array:
     ----------
     left, right : numpy.ndarray or scalar, uint64
         Broadcast against each other; the order counts.
-
-    Returns
-    -------
-    numpy.ndarray, uint64
     """
     with np.errstate(over="ignore"):
         z = np.asarray(left * np.uint64(0xD1342543DE82EF95) + right, dtype=np.uint64) + np.uint64(0x9E3779B97F4A7C15)

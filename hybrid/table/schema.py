@@ -247,13 +247,7 @@ def persons_of_both(table: Table, other: Table) -> Codes:
 
 
 def concat_rows(frame: pd.DataFrame, other: pd.DataFrame) -> pd.DataFrame:
-    """The rows of both, each column in one dtype (:func:`in_one_dtype`).
-
-    Parameters
-    ----------
-    frame, other : pandas.DataFrame, n and m rows
-        With the same columns.
-    """
+    """The rows of both, each column in one dtype (:func:`in_one_dtype`)."""
     return pd.DataFrame(
         {name: pd.concat(in_one_dtype(old, other[name]), ignore_index=True) for name, old in frame.items()}
     )

@@ -135,7 +135,6 @@ class SparkWarehouse(Warehouse):
         return found
 
     def _rows(self, content: pa.Table) -> Any:
-        """Rows from here; Spark asks for the types of none."""
         from pyspark.sql.pandas.types import from_arrow_schema
 
         if content.num_rows:
@@ -192,10 +191,6 @@ def connect(module: Any, url: SplitResult, memory: float | None) -> SparkWarehou
 
     Parameters
     ----------
-    module : ibis module
-        ``ibis.pyspark``.
-    url : SplitResult
-        ``spark:///FOLDER`` or ``sc://HOST:PORT/;key=value``.
     memory : float, optional
         Bytes of the heap of a session on this machine.
 
@@ -225,7 +220,6 @@ def connect(module: Any, url: SplitResult, memory: float | None) -> SparkWarehou
 
 
 def _local_session(folder: Path, aside: Path, memory: float | None) -> Any:
-    """Session in a JVM of this process, on loopback, with a catalog in memory, silent on the terminal."""
     from pyspark import SparkConf, SparkContext
     from pyspark.java_gateway import launch_gateway
     from pyspark.sql import SparkSession

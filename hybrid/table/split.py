@@ -33,7 +33,8 @@ class SplitOptions(Options):
     """Share of records (0..1) set aside as fresh people for tables with a known leak (``risk``), and used for nothing
     else."""
     rows: int | None = Field(default=None, ge=2)
-    """Use no more than so many records, drawn at random: a budget for trying things out."""
+    """Use no more than so many records, drawn at random: a budget for trying things out. Of linked tables so many
+    people, with their rows in all tables."""
     key: str | None = None
     """A column whose equal values stay on one side, such as a ward. With `data.person` or `data.household` it
     follows from them: all rows of a person, and all members of a household, are on one side."""
@@ -102,8 +103,6 @@ def split(
 
     Parameters
     ----------
-    table : Table, n_rows records
-        Everything.
     options : SplitOptions
         The shares; if one person can have several records, the key column; whether sides are stable.
     rng : numpy.random.Generator
@@ -201,8 +200,6 @@ def control_mask(persons: Codes, options: SplitOptions, rng: np.random.Generator
     ----------
     persons : numpy.ndarray, shape (n_rows,), int
         Person of each record, who is on one side.
-    options, rng
-        As for :func:`split`.
 
     Returns
     -------

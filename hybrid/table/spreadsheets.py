@@ -150,10 +150,6 @@ def write_spreadsheet(table: Table, path: Path, sheet: str | None, *, synthetic:
 
     Parameters
     ----------
-    table : Table
-        What to write.
-    path : Path
-        Where; overwritten.
     sheet : str or None
         Name of the sheet; None: Sheet1.
     synthetic : bool
@@ -211,7 +207,6 @@ def _shown(page: Any, value: Any) -> Any:
 
 
 def _without_clock(content: io.BytesIO, path: Path) -> None:
-    """Write the parts of a workbook without the time at which they were made."""
     with zipfile.ZipFile(content) as made, zipfile.ZipFile(path, "w", zipfile.ZIP_DEFLATED) as target:
         for name in made.namelist():
             part = _CLOCK.sub(rb"\g<1>1980-01-01T00:00:00Z", made.read(name)) if "core.xml" in name else made.read(name)

@@ -87,10 +87,6 @@ def connect(
 
     Parameters
     ----------
-    url_env : str
-        The environment variable with the database's URL.
-    name : str
-        The table or query, for messages.
     read_only : bool
         Enter the read-only mode of the database, where it is in :data:`READ_ONLY`.
     query : bool
@@ -139,15 +135,7 @@ def connect(
 
 
 def too_slow(name: str, minutes: float) -> DataError:
-    """Error of a database that did not answer in time.
-
-    Parameters
-    ----------
-    name : str
-        The table or query.
-    minutes : float
-        The limit.
-    """
+    """Error of a database that did not answer in time."""
     return DataError(
         f"{name}: the database did not answer within {minutes:g} minutes, and was stopped",
         hint="see what it does there; if it needs the time, set data.sql.timeout_minutes to more",
@@ -198,13 +186,7 @@ def url_of(url_env: str) -> sa.URL:
 
 
 def sqlalchemy() -> Any:
-    """Import SQLAlchemy.
-
-    Raises
-    ------
-    MissingExtraError
-        It is not installed.
-    """
+    """Import SQLAlchemy."""
     try:
         return import_module("sqlalchemy")
     except ImportError:

@@ -38,8 +38,6 @@ def with_surrogates(
     ----------
     table : Table, n rows
         Synthetic records without identifiers.
-    schema : Schema
-        The columns of the result, in order.
     source : Table
         The records whose identifiers must not occur.
     person : sequence of str
@@ -81,10 +79,6 @@ def gaps_like(source: Table, name: str, table: Table) -> Mask | None:
 
     Parameters
     ----------
-    source : Table
-        With the column.
-    name : str
-        The column.
     table : Table, n rows
         Rows that get it, with other columns of the source. Where none of these tells the gaps, all rows of a person
         have them or none.
@@ -116,7 +110,6 @@ def gaps_like(source: Table, name: str, table: Table) -> Mask | None:
 
 
 def _known(column: Column, source: Table, elsewhere: Mapping[str, tuple[int, int]]) -> pd.Series:
-    """Identifiers that must not occur, with others in the place of those of records that are elsewhere."""
     values = source.frame[column.name]
     longest, alike = elsewhere.get(column.name, (0, 0))
     if column.kind is Kind.INTEGER and longest:

@@ -25,8 +25,6 @@ def as_text(values: pd.Series, column: Column) -> pd.Series:
     ----------
     values : pandas.Series, shape (n,)
         In the dtype of the column's kind.
-    column : Column
-        Kind and format.
 
     Returns
     -------
@@ -43,7 +41,6 @@ def encode_texts(values: pd.Series, column: Column) -> tuple[Array, list[str]]:
     Returns
     -------
     codes : numpy.ndarray, shape (n,), int64
-    texts : list of str
     """
     codes, distinct = pd.factorize(values, use_na_sentinel=True)
     padding = column.format.padding
@@ -77,8 +74,6 @@ def parse(texts: Sequence[str], kind: Kind | None = None, date_format: str | Non
         categorical.
     date_format : str, optional
         strptime format of dates and times; guessed if not given.
-    mark : str
-        The decimal mark.
 
     Returns
     -------
@@ -122,16 +117,10 @@ def convert_texts(
 
     Parameters
     ----------
-    name : str
-        Of the column.
-    raw : pyarrow.ChunkedArray
-        Texts, or a dictionary of texts.
     wanted : ColumnOptions
         Role; kind and format, or none to infer them.
     markers : collection of str
         Texts that mean "missing".
-    mark : str
-        The decimal mark.
     counts : numpy.ndarray, shape (n_rows,), int, optional
         Records that each row represents; 1 if not given.
 

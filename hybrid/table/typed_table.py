@@ -46,23 +46,14 @@ def typed_table(
 
     Parameters
     ----------
-    source : str
-        What messages call the table.
     raw : pyarrow.Table
         Texts are parsed; other types are taken as they are.
-    options : ReadOptions
-        As for :func:`read_table`.
     keep_types : bool
         Whether what is written later has these Arrow types.
     counts : numpy.ndarray, shape (n_rows,), int, optional
         Records that each row stands for, for messages; 1 if not given.
     stored : pyarrow.Schema, optional
         Arrow types of the source, where ``raw`` has texts as dictionaries that it has not.
-
-    Raises
-    ------
-    DataError
-        With all problems at once, as :func:`read_table`.
     """
     problems = column_problems(source, raw.column_names, options)
     if raw.num_rows == 0 and not problems:

@@ -71,11 +71,6 @@ class ValueNumbers:
             Position in ``numbers`` of each row's value.
         numbers : numpy.ndarray, shape (n_here,), int64
             The numbers of the batch's values; the first is 0, for a null. A number may be there twice.
-
-        Raises
-        ------
-        DataError
-            A value is new and ``grow`` is False.
         """
         encoded = column if pa.types.is_dictionary(column.type) else column.dictionary_encode()
         here = pa.concat_arrays([pa.nulls(1, self._known.type), encoded.dictionary.cast(self._known.type)])

@@ -115,13 +115,7 @@ class Warehouse:
         yield
 
     def table(self, name: str) -> Any:
-        """Table or view by its name, with or without schema.
-
-        Raises
-        ------
-        DataError
-            There is none of this name.
-        """
+        """Table or view by its name, with or without schema."""
         plain, schema = _place(name)
         if not self.exists(name):
             raise DataError(f"{name}: there is no such table in the warehouse", hint="check data.sql.table")
@@ -360,7 +354,6 @@ def open_warehouse(
 
 
 def _connected(module: Any, engine: str, url: SplitResult, memory: float | None) -> Warehouse:
-    """Connect; nothing is loaded from the network, and no file is made."""
     if engine == "spark":
         return import_module("hybrid.table.spark").connect(module, url, memory)  # type: ignore[no-any-return]
     if engine == "postgres":

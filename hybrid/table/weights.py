@@ -38,13 +38,7 @@ def weights_of(table: Table) -> Array | None:
 
 
 def refuse_unusable_weights(table: Table) -> None:
-    """Refuse weights that are missing or not above 0.
-
-    Raises
-    ------
-    DataError
-        Some are.
-    """
+    """Refuse weights that are missing or not above 0."""
     column, weights = weight_column(table), weights_of(table)
     if column is None or weights is None:
         return
@@ -58,21 +52,14 @@ def refuse_unusable_weights(table: Table) -> None:
 
 @dataclass(frozen=True)
 class Margin:
-    """Weighted shares of the groups of one column.
-
-    Parameters
-    ----------
-    column : str
-        Its name.
-    values : tuple
-        Values with a share of their own; all others, missing ones too, are a group together.
-    shares : numpy.ndarray, shape (len(values) + 1,), float64
-        Target of each group, the others last; they sum to 1.
-    """
+    """Weighted shares of the groups of one column."""
 
     column: str
+    """Its name."""
     values: tuple[object, ...]
+    """Values with a share of their own; all others, missing ones too, are a group together."""
     shares: Array
+    """Target of each group, the others last; they sum to 1; shape (len(values) + 1,), float64."""
 
     def groups(self, frame: pd.DataFrame) -> Codes:
         """Group of each row, shape (n,)."""
@@ -98,8 +85,6 @@ def margins_of(train: Table, share: float) -> Margins | None:
 
     Parameters
     ----------
-    train : Table
-        Training records.
     share : float
         Their share of the source, above 0: the total is that of the source.
 
@@ -142,8 +127,6 @@ def calibrated(table: Table, margins: Margins) -> Table:
     ----------
     table : Table, n rows
         Synthetic records with weights.
-    margins : Margins
-        The targets.
     """
     column, weights = weight_column(table), weights_of(table)
     assert column is not None and weights is not None
@@ -168,8 +151,6 @@ def with_weights_like(table: Table, other: Table) -> Table:
     Parameters
     ----------
     table : Table, n rows
-    other : Table
-        With the same columns.
     """
     column, weights, like = weight_column(other), weights_of(table), weights_of(other)
     if column is None or weights is None or like is None or not weights.sum() or not like.sum():

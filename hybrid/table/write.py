@@ -105,14 +105,8 @@ def write_csv(table: Table, path: Path, separator: str, encoding: str, layout: L
 
     Parameters
     ----------
-    table : Table
-        What to write.
-    path : Path
-        Where; overwritten.
     separator, encoding : str
         Between fields; of the file.
-    layout : Layout
-        Line ends and quotes.
     """
     header = [_field(name, separator, layout.quoted_header) for name in table.schema.names]
     columns = [_fields(table, column, separator, layout) for column in table.schema]
@@ -128,7 +122,6 @@ def write_csv(table: Table, path: Path, separator: str, encoding: str, layout: L
 
 
 def _fields(table: Table, column: Column, separator: str, layout: Layout) -> tuple[Array, pa.Array]:
-    """Text number of each row of a column, and the texts, ready to be written."""
     codes, texts = encode_texts(table.frame[column.name], column)
     quoted = column.name in layout.quoted
     fields = [_field(text, separator, quoted) for text in texts[:-1]]
@@ -181,12 +174,8 @@ def write_table(
 
     Parameters
     ----------
-    table : Table
-        What to write. No row index is written.
     path : Path
         As for :func:`hybrid.table.read_file.read_table`; a file of Stata, SPSS, SAS or Excel that is written.
-    separator, encoding : str
-        For CSV.
     layout : Layout, optional
         Line ends, byte order mark and needless quotes of a CSV file, codebook, sheet (:func:`layout_of`); LF and none
         of these if not given.

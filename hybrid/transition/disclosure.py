@@ -19,18 +19,12 @@ from hybrid.transition.fit import with_known_values
 
 @dataclass(frozen=True)
 class Hits:
-    """Share of restored values that equal the original, beside chance.
-
-    Parameters
-    ----------
-    share : float
-        Part of the records that got their original value back, in [0, 1]; a missing value equals a missing one.
-    chance : float
-        What Uniform hits in expectation with the same labels: 1 where a label is a single value.
-    """
+    """Share of restored values that equal the original, beside chance."""
 
     share: float
+    """Part of the records that got their original value back, in [0, 1]; a missing value equals a missing one."""
     chance: float
+    """What Uniform hits in expectation with the same labels: 1 where a label is a single value."""
 
 
 @dataclass(frozen=True)
@@ -40,57 +34,38 @@ class Seeds:
     A transition restores a row from labels and other columns of one record. So each record that agrees in both makes
     the row with the same probability, given what the transition has learned: plausible deniability with factor 1
     (Bindschaedler, Shokri and Gunter 2017). Only columns that are not generalized can make them fewer than k.
-
-    Parameters
-    ----------
-    least : int
-        Persons of the row that has fewest.
-    median : float
-        Of the rows.
-    below_k : int
-        Rows with fewer than k persons.
     """
 
     least: int
+    """Persons of the row that has fewest."""
     median: float
+    """Of the rows."""
     below_k: int
+    """Rows with fewer than k persons."""
 
 
 @dataclass(frozen=True)
 class GiveAway:
-    """Counts of original values and records that a restored table repeats.
-
-    Parameters
-    ----------
-    records : int
-        Rows of the restored table.
-    per_attribute : dict of str to Hits, or None
-        Per quasi-identifier; None where rows do not belong to records (``order: post`` after a generator).
-    joint : Hits or None
-        All quasi-identifiers of a record together.
-    k : int
-        Rows in the smallest group with equal restored quasi-identifiers.
-    groups : int
-        Number of such groups.
-    known_combinations : int
-        Rows whose quasi-identifiers, all together, are those of some original record.
-    reappearing_rows : int
-        Rows that equal some original record in every column.
-    reappearing_records : int
-        Distinct original records (rows that differ somewhere) that occur among the restored ones.
-    seeds : Seeds, or None
-        Persons that can have made each row, among those restored; None where rows do not belong to records.
-    """
+    """Counts of original values and records that a restored table repeats."""
 
     records: int
+    """Rows of the restored table."""
     per_attribute: dict[str, Hits] | None
+    """Per quasi-identifier; None where rows do not belong to records (``order: post`` after a generator)."""
     joint: Hits | None
+    """All quasi-identifiers of a record together."""
     k: int
+    """Rows in the smallest group with equal restored quasi-identifiers."""
     groups: int
+    """Number of such groups."""
     known_combinations: int
+    """Rows whose quasi-identifiers, all together, are those of some original record."""
     reappearing_rows: int
+    """Rows that equal some original record in every column."""
     reappearing_records: int
+    """Distinct original records (rows that differ somewhere) that occur among the restored ones."""
     seeds: Seeds | None
+    """Persons that can have made each row, among those restored; None where rows do not belong to records."""
 
     def to_json(self) -> dict[str, Any]:
         return asdict(self)
@@ -103,16 +78,9 @@ def give_away(anonymized: AnonymizedTable, restored: Table, *, same_records: boo
     ----------
     anonymized : AnonymizedTable, n records
         What the transition learned from, with the originals inside.
-    restored : Table, m rows
-        What came out, columns as the originals.
     same_records : bool
         Whether row i is record i restored (``order: pre``, or ``post`` without a generator, before rows are
         shuffled). Otherwise only groups and reappearing rows are counted.
-
-    Raises
-    ------
-    ValueError
-        ``same_records`` with different numbers of rows.
     """
     originals, n = anonymized.originals, len(anonymized)
     if same_records and len(restored) != n:
@@ -130,7 +98,9 @@ def give_away(anonymized: AnonymizedTable, restored: Table, *, same_records: boo
             name: Hits(float(equal[:, at].mean()), float(chance[:, at].mean())) for at, name in enumerate(names)
         }
         joint = Hits(float(equal.all(axis=1).mean()), float(chance.prod(axis=1).mean()))
-        seeds = _seeds(anonymized, [code[:n] for name, code in codes.items() if name not in names])
+        rest = anonymized.labels.rest
+        read = [pd.factorize(rest.frame[name])[0] for name in rest.schema.names if name not in originals.schema]
+        seeds = _seeds(anonymized, [*(code[:n] for name, code in codes.items() if name not in names), *read])
     return GiveAway(
         records=len(restored),
         per_attribute=per_attribute,
@@ -166,7 +136,6 @@ def _chances(anonymized: AnonymizedTable) -> Array:
 
 
 def _below(hierarchy: Hierarchy, leaves: Leaves, nodes: Nodes) -> Mask:
-    """Mask of the leaves below the node beside them; shape (n,), bool."""
     found = np.zeros(len(leaves), dtype=bool)
     for level in range(hierarchy.n_levels):
         found |= hierarchy.node_of[leaves, level] == nodes

@@ -24,18 +24,12 @@ from hybrid.transition.protocol import FittedTransition, Restored, Transition
 
 @dataclass(frozen=True)
 class Together:
-    """Columns whose values occur in fixed combinations, and records that have one.
-
-    Parameters
-    ----------
-    columns : tuple of str
-        Such as a town and its state.
-    records : numpy.ndarray, shape (m,), int
-        Positions of the learned records that have an allowed combination.
-    """
+    """Columns whose values occur in fixed combinations, and records that have one."""
 
     columns: tuple[str, ...]
+    """Such as a town and its state."""
     records: Codes
+    """Positions of the learned records that have an allowed combination; shape (m,), int."""
 
 
 @dataclass(frozen=True)
@@ -81,7 +75,6 @@ class DrawnTogether:
         records: Codes,
         rng: np.random.Generator,
     ) -> Table:
-        """The table with another column of values below the labels, from the records of each row's group."""
         mine, asked = groups
         at = labels.quasi_identifiers.index(name)
         domain, nodes = domains_of(self.learned)[name], labels.nodes[:, at]
@@ -128,14 +121,8 @@ def fit_transition(
 
     Parameters
     ----------
-    strategy : Transition
-        What to fit.
     anonymized : AnonymizedTable, n records
         What it learns from: kept and, if there is sampling, sampled.
-    options : Options
-        An instance of ``strategy.Options``.
-    rng : numpy.random.Generator
-        Passed to the strategy.
     values : mapping of str to Restorable, optional
         What it may learn in place of the values of ``anonymized.donors``, by column: none that a single person decides
         (:func:`hybrid.protect.below_labels.restorable`). Other columns are learned as they are.
@@ -164,7 +151,6 @@ def fit_transition(
 
 
 def _together(learned: AnonymizedTable, rules: Rules) -> list[Together]:
-    """Columns that go together, some of which are restored, and the records that keep their rule."""
     table = learned.originals
     applying = [one for one in rules.about(learned.quasi_identifiers).of_combinations.rules if one.applies(table)]
     kept = [(rule.constraint.columns, np.flatnonzero(~rule.broken(table))) for rule in applying]
@@ -228,13 +214,7 @@ class _KnownValues:
     node_of: tuple[Array, ...]
 
     def restore(self, labels: LabelTable, rng: np.random.Generator) -> Restored:
-        """Restore as the strategy does.
-
-        Raises
-        ------
-        DataError
-            A label that no record carries from which the strategy learned.
-        """
+        """Restore as the strategy does."""
         nodes = np.column_stack([numbers[labels.nodes[:, at]] for at, numbers in enumerate(self.node_of)])
         unknown = (nodes < 0).any(axis=0)
         if unknown.any():

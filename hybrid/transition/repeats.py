@@ -25,14 +25,10 @@ class Repeats:
 
     Labels are restored row by row. A quasi-identifier that rarely changes within its label (an age, a place of
     residence) would change at every row.
-
-    Parameters
-    ----------
-    shares : mapping of str to float
-        Probability of each column that repeats beyond chance, in (0, 1].
     """
 
     shares: Mapping[str, float] = field(default_factory=dict)
+    """Probability of each column that repeats beyond chance, in (0, 1]."""
 
     @classmethod
     def of(cls, anonymized: AnonymizedTable, static: Collection[str]) -> Repeats:
@@ -43,8 +39,6 @@ class Repeats:
 
         Parameters
         ----------
-        anonymized : AnonymizedTable
-            Rows of a person in their order.
         static : collection of str
             Columns with one value per person, and others to leave as they are.
         """
@@ -71,8 +65,6 @@ class Repeats:
         table : Table, n rows
             Restored from ``labels``; rows of a person in their order.
         labels : LabelTable, n rows
-        rng : numpy.random.Generator
-            Draws.
         """
         if not self.shares or not len(table):
             return table

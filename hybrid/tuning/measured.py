@@ -58,25 +58,17 @@ class Auc:
 
 @dataclass(frozen=True)
 class UtilityLosses:
-    """Losses of a table beside real rows: 0 is nothing, 1 all.
-
-    Parameters
-    ----------
-    prediction : float
-        Mean over the targets of the score of models of real rows less that of models of the table.
-    link, column : float
-        Largest fall of a link, and largest share of a column that moved, beyond what two halves of the source show.
-    others : float
-        Largest likely fall of the prediction of a column from all others: halfway to the low end of its interval.
-    group : float
-        Low end of the share of a group of people that is missing, at worst, which a run is likely not to exceed.
-    """
+    """Losses of a table beside real rows: 0 is nothing, 1 all."""
 
     prediction: float
+    """Mean over the targets of the score of models of real rows less that of models of the table."""
     link: float
     column: float
+    """Largest fall of a link, and largest share of a column that moved, beyond what two halves of the source show."""
     others: float = 0.0
+    """Largest likely fall of the prediction of a column from all others: halfway to the low end of its interval."""
     group: float = 0.0
+    """Low end of the share of a group of people that is missing, at worst, which a run is likely not to exceed."""
 
     @property
     def mean(self) -> float:
@@ -86,34 +78,23 @@ class UtilityLosses:
 
 @dataclass(frozen=True)
 class Measured:
-    """Numbers of one setting.
-
-    Parameters
-    ----------
-    name : str
-        Of the setting.
-    attack : tuple of Auc
-        On the most exposed, and on random people.
-    falls : UtilityLosses
-        Means over the draws.
-    error : float
-        Standard error of the mean fall over the draws; NaN of a single one.
-    lost : float
-        Largest fall beyond what the policy allows.
-    leak : float
-        Largest likely excess of :data:`LEAKS` beyond what the policy allows, halfway to the low end of its interval; -1
-        where none was measured.
-    worst_fall : str
-        Words for the fall that is the largest beyond what the policy allows.
-    """
+    """Numbers of one setting."""
 
     name: str
+    """Of the setting."""
     attack: tuple[Auc, Auc]
+    """On the most exposed, and on random people."""
     falls: UtilityLosses
+    """Means over the draws."""
     error: float = math.nan
+    """Standard error of the mean fall over the draws; NaN of a single one."""
     lost: float = -1.0
+    """Largest fall beyond what the policy allows."""
     leak: float = -1.0
+    """Largest likely excess of :data:`LEAKS` beyond what the policy allows, halfway to the low end of its interval; -1
+    where none was measured."""
     worst_fall: str = FALLS[0]
+    """Words for the fall that is the largest beyond what the policy allows."""
 
     @property
     def worse_attack(self) -> Auc:

@@ -31,15 +31,6 @@ _WIDTH = 110
 def applied(document: YamlDocument, values: Mapping[str, Any], reason: str) -> YamlDocument:
     """The document with chosen values, and the reason above the first of them.
 
-    Parameters
-    ----------
-    document : YamlDocument
-        Text of the configuration that was tuned.
-    values : mapping of str to object
-        Values of dotted keys.
-    reason : str
-        One line.
-
     Returns
     -------
     YamlDocument

@@ -14,9 +14,9 @@ from hybrid.base.progress import Progress
 from hybrid.pipeline.child_draw import own_names, with_columns_of
 from hybrid.pipeline.config import SINGLE, RunConfig
 from hybrid.pipeline.inputs import Inputs, Sources
-from hybrid.pipeline.kept_split import keep_split
 from hybrid.pipeline.pipeline import Pipeline
 from hybrid.pipeline.repetition import some_people
+from hybrid.pipeline.seeds import keep_split
 from hybrid.pipeline.sources import read_sources
 from hybrid.table import Table
 from hybrid.table.persons import n_persons
@@ -34,24 +34,16 @@ class Halves(NamedTuple):
 
 @dataclass(frozen=True)
 class TuningPeople:
-    """Training people with all of their rows, of one table or of linked tables.
-
-    Parameters
-    ----------
-    config : RunConfig
-        Says how the people are split.
-    sources : Sources
-        Their tables, with identifiers.
-    split_seed : int
-        Of the split into training and control people.
-    has_control : bool
-        Whether control people were set apart.
-    """
+    """Training people with all of their rows, of one table or of linked tables."""
 
     config: RunConfig
+    """Says how the people are split."""
     sources: Sources
+    """Their tables, with identifiers."""
     split_seed: int
+    """Of the split into training and control people."""
     has_control: bool
+    """Whether control people were set apart."""
 
     @classmethod
     def of(cls, config: RunConfig, seed: int | None, zone: Path, progress: Progress) -> TuningPeople:

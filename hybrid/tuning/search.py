@@ -78,8 +78,6 @@ def survivors(found: Sequence[Measured], keep: int) -> list[str]:
 
     Parameters
     ----------
-    found : sequence of Measured
-        Of one round.
     keep : int
         How many, 1 or more.
     """
@@ -96,20 +94,13 @@ def survivors(found: Sequence[Measured], keep: int) -> list[str]:
 
 @dataclass(frozen=True)
 class Choice:
-    """The chosen setting.
-
-    Parameters
-    ----------
-    chosen : Measured
-    passing : tuple of str
-        Settings of the last round that are expected to pass.
-    alike : tuple of str
-        Others of the last round that cannot be told from the chosen one, neither by disclosure nor by usefulness.
-    """
+    """The chosen setting."""
 
     chosen: Measured
     passing: tuple[str, ...]
+    """Settings of the last round that are expected to pass."""
     alike: tuple[str, ...]
+    """Others of the last round that cannot be told from the chosen one, neither by disclosure nor by usefulness."""
 
 
 def choose(found: Sequence[Measured]) -> Choice:
@@ -117,11 +108,6 @@ def choose(found: Sequence[Measured]) -> Choice:
 
     Of settings that are as useful as the most useful one (:data:`AS_USEFUL`) the one that stays farthest within what is
     allowed. Of those that are as near to passing as the nearest one (:data:`AS_NEAR`) the most useful.
-
-    Parameters
-    ----------
-    found : sequence of Measured
-        Of the last round, one or more.
     """
     passing = [each for each in found if each.passes]
     if passing:

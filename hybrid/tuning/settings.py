@@ -56,19 +56,12 @@ WORDS = {
 
 @dataclass(frozen=True)
 class Setting:
-    """One setting: values of dotted keys, and the configuration that they give.
-
-    Parameters
-    ----------
-    name : str
-        The configured one, or s01, s02, ...
-    values : mapping of str to object
-        What differs from the configuration; empty for the configured one.
-    config : RunConfig
-    """
+    """One setting: values of dotted keys, and the configuration that they give."""
 
     name: str
+    """The configured one, or s01, s02, ..."""
     values: Mapping[str, Any]
+    """What differs from the configuration; empty for the configured one."""
     config: RunConfig
 
     @property
@@ -90,12 +83,8 @@ def settings(
 
     Parameters
     ----------
-    config : RunConfig
-        What is tuned.
     policy : Policy
         No k below what it asks for is tried.
-    people : int
-        Training people.
     most : int
         Settings, at most, 1 or more.
     seed : int

@@ -34,6 +34,7 @@ def test_safest_of_those_as_useful_as_the_best() -> None:
     best = {concern: one.configuration for concern, one in found.best.items()}
     assert (found.chosen.configuration, best) == ("c2", {"usefulness": "c1", "privacy": "c4"})
     assert (found.kept["shown"], found.kept["privacy"], found.admitted, found.ended) == (1, 1, 4, 4)
+    assert found.beaten == ["c1", "c3", "c4"]
     assert found.verdict == "pass"
     assert found.on_front
 

@@ -123,6 +123,15 @@ def test_many_records_of_one_person_are_nobody_to_hide_among(alone: bool) -> Non
     assert {origin == "a" for origin, _ in texts(found)[46:]} == {not alone}
 
 
+@pytest.mark.parametrize("others", [4, 5])
+def test_k_other_people_of_a_value_are_enough_to_hide_among(others: int) -> None:
+    origins = [*(f"o{at}" for at in range(40)), *"a" * others, *"a" * 6]
+    found = coarsened(table(origins, [*("f" if at % 2 else "m" for at in range(40 + others)), *"uvwxyz"]))
+    assert found.coarsened is not None
+    assert np.flatnonzero(found.coarsened).tolist() == list(range(40 + others, 46 + others))
+    assert {origin == "a" for origin, _ in texts(found)[40 + others :]} == {others == 5}
+
+
 def test_records_without_a_key_are_nobody_to_hide_among() -> None:
     train = table([*COMMON, *"abcdef"])
     task = prepare(

@@ -21,6 +21,7 @@ from hybrid.base.language import (
     languages,
 )
 from hybrid.evaluation.planted_leaks import FORMS, LEAKS
+from hybrid.pipeline.evaluation_price import EvaluationSeconds
 from hybrid.publication.description.statement import UNFIT
 from hybrid.publication.dossier.dossier import headings
 from hybrid.publication.policy import load_policy, packaged_policies
@@ -127,11 +128,21 @@ def test_rules_that_the_source_breaks_are_said_one_by_one() -> None:
     twice = "a and b are missing together; c and d are missing together"
     said = GERMAN.say(f"constraints: no row of the source keeps all of them: {twice}")
     assert said.endswith(": a und b fehlen gemeinsam; c und d fehlen gemeinsam")
-    assert GERMAN.say("time: 731 values, 2 after; by 6 hours").endswith("danach 2; nach 6 Stunden")
+    said = GERMAN.say("time: 731 values, 2 while protected: by 6 hours; then one exact value for each group")
+    assert said == "time: 731 Werte, 2 solange geschützt: nach 6 Stunden; danach ein genauer Wert für jede Gruppe"
     widest = GERMAN.say(
         "most may need more than the 3.2 GiB that are free here; widest: 'a' (1,000 states) and 'b' (3 states)"
     )
     assert widest.endswith("am breitesten: 'a' (1.000 Zustände) und 'b' (3 Zustände)")
+
+
+def test_the_parts_of_a_forecast_are_said_one_by_one() -> None:
+    words = EvaluationSeconds(120.0, 46.0, 300.0).words
+    assert words == "2 min for metrics, 46 s for planted leaks, at most 5 min to repeat the whole process"
+    assert EvaluationSeconds(3.0, 0.0, 0.0).words == "3 s for metrics"
+    said = GERMAN.say(f"measuring takes about 8 min of one core ({words}); 2 cores share it here")
+    parts = "2 min für Metriken, 46 s für Test-Preisgaben, höchstens 5 min, um das ganze Verfahren zu wiederholen"
+    assert said == f"die Messung braucht etwa 8 min eines Kerns ({parts}); hier teilen sich 2 Kerne die Arbeit"
 
 
 def test_one_and_many_are_told_apart() -> None:

@@ -156,7 +156,7 @@ STAGES = (
     "hybrid.pipeline.anonymization.anonymize_in_steps",
     "hybrid.pipeline.anonymization.sample.sample",
     "hybrid.pipeline.generation.fit_or_reuse",
-    "hybrid.pipeline.table_run.evaluate",
+    "hybrid.pipeline.assessment.evaluate",
     "hybrid.jobs.report_inputs.render_report",
 )
 
@@ -196,7 +196,7 @@ def test_a_stray_error_shows_no_data(hybrid: Run, capsys: Any, job: Path, monkey
     def broken(*_: object, **__: object) -> None:
         raise ValueError("secret-cell-value")
 
-    monkeypatch.setattr("hybrid.pipeline.table_run.evaluate", broken)
+    monkeypatch.setattr("hybrid.pipeline.assessment.evaluate", broken)
     assert hybrid("run", job, "--out", job.parent / "out") == 1
     said = capsys.readouterr().err
     assert "ValueError" in said and "secret-cell-value" not in said and "--debug" in said

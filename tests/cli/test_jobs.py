@@ -30,6 +30,7 @@ def _contract(out: Path, job: Path, name: str = "synthetic.csv") -> None:
     assert {path.name for path in out.iterdir()} == {
         *("manifest.json", "anonymization.json", "anonymized.parquet", "evaluation.json", "report.html"),
         *("facts.json", "protection.json", "rare-values.parquet", "report-details.html", "report.de.html"),
+        "report-details.de.html",
         *("policy.json", name),
     }
     manifest = json.loads((out / "manifest.json").read_text())

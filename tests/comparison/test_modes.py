@@ -79,7 +79,7 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
 def test_each_strategy_names_its_promise_whatever_the_seed(folder: Path) -> None:
     plan = load_plan(folder / "plan.yaml")
     found = {each.factors["strategy"]: each.config for each in expand(plan, folder).configurations}
-    assert {name: TableRun(config, seed=1).promise for name, config in found.items() if config} == PROMISES
+    assert {name: TableRun(config, seed=1).promises.names for name, config in found.items() if config} == PROMISES
     seeded = TableRun(found["dp"], seed=1)  # type: ignore[arg-type]
     assert not seeded.is_private
 
@@ -96,7 +96,7 @@ def test_sampled_labels_promise_their_own_numbers(folder: Path) -> None:
         "synthesize": {"generator": "none"},
         "evaluate": {},
     }
-    promised = TableRun(load_config(folder / "config.yaml", changes), seed=1).promise
+    promised = TableRun(load_config(folder / "config.yaml", changes), seed=1).promises.names
     assert promised.startswith("differential privacy, epsilon = ") and "delta <= " in promised
 
 

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from hybrid.comparison.names import folder_name, named
+from hybrid.comparison.plan import folder_name, named
 
 
 def test_a_configuration_is_called_what_differs() -> None:

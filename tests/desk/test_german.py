@@ -48,7 +48,10 @@ def test_guesses_checks_and_a_run_are_german(own: tuple[Visitor, OpenDesk, Path]
     check_screens(visitor, [*SCREENS, "/runs/first", "/comparisons/compared", *pages_of_columns(visitor)], data)
     assert '<section lang="de">' in visitor.get("/runs/first").text, "rows and losses are in the language of the desk"
     report = visitor.get("/runs/first/report").text
-    assert '<html lang="de">' in report and not_german(report, data) == []
+    (link,) = re.findall(r'<a href="([^"#]+)"', report)
+    for page in (report, visitor.get(f"/runs/first/{link}").text):
+        assert '<html lang="de">' in page and not_german(page, data) == []
+    assert link == "report-details.de.html" and visitor.get("/runs/first/report.fr.html").status == 409
 
 
 @pytest.mark.parametrize("path", ["/columns", "/columns/constraints", "/check"])

@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from hybrid.base.arrays import Array
 from hybrid.base.errors import ConfigError
 from hybrid.estimates import Design, Formula, NotEstimable, combine, estimate
-from hybrid.estimates.cox import PartialLikelihood
+from hybrid.estimates.models import PartialLikelihood
 
 PEOPLE = pd.DataFrame(
     {

@@ -6,8 +6,9 @@ import numpy as np
 import pandas as pd
 import pytest
 
+from hybrid.base.language import catalogue
 from hybrid.evaluation import EvaluateOptions, evaluate
-from hybrid.evaluation.fidelity.content import GROUPS, corrected_v, distance_beyond_chance
+from hybrid.evaluation.fidelity.content import GROUPS, PERCENT, _Figure, corrected_v, distance_beyond_chance
 from hybrid.evaluation.measure import Measure, NotComputable
 from hybrid.evaluation.utility.prediction import ranked
 from hybrid.publication.gate import judge
@@ -134,6 +135,24 @@ def test_a_link_of_values_too_rare_to_be_named_is_said_by_its_strength() -> None
     assert isinstance(found.outcome, Measure) and found.outcome.low > 0.3
     said = str(found.outcome.details["said"])
     assert said.startswith("clinic and plz: their link fell from 0.99 to ") and "rare values" not in said
+
+
+def test_no_lost_link_is_said_by_equal_numbers() -> None:
+    """Shares of 0.2 and 0.4 % are not both 0 %; what is equal is called so; a link without a difference by strength."""
+    few = _Figure("stroke is True", np.array([0.4, 30.0, 5.0]), np.array([0.2, 30.0, 5.0]), PERCENT)
+    assert [few.at(group) for group in range(3)] == ["0.2 % instead of 0.4 %", "still 30.0 %", "still 5.0 %"]
+
+
+def test_as_many_values_of_other_rows_are_not_said_to_be_another_number() -> None:
+    rng = np.random.default_rng(1)
+
+    def of(low: int) -> Table:
+        codes = [f"{code}" for code in rng.permutation(np.repeat(np.arange(low, low + 300), 3))]
+        return small([(code, 1) for code in codes], *COLUMNS[:2])
+
+    said = str(measured("lost_column", of(1000), of(1000), of(2000)).details["said"])
+    assert said == "plz: 300 different values as before, but of other rows"
+    assert catalogue("de").say(said) == "plz: 300 verschiedene Werte wie zuvor, aber in anderen Zeilen"
 
 
 def test_other_codes_of_the_same_region_are_no_loss() -> None:

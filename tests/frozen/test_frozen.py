@@ -8,19 +8,18 @@ from __future__ import annotations
 
 import json
 import os
+import re
 from pathlib import Path
 
 import pytest
 from jsonschema import Draft202012Validator
 
-from hybrid.base.language import NOT_TRANSLATED as NO_VERSION
+from hybrid.base.language import NOT_TRANSLATED
 from hybrid.publication.facts import facts_schema
 from tests.frozen.configurations import FROZEN
 from tests.frozen.job import result_of
 from tests.helpers.german import not_german, words_of
 
-NOT_TRANSLATED = {"lab.html"}
-"""Pages that are English in every language."""
 DATA = {"A Person", "Ada Lovelace", "the demo's authors", "classes are large", "other"}
 """What the configurations and policies of the tests say in words of their own."""
 FOLDER = Path(__file__).parents[1] / "data" / "frozen"
@@ -55,12 +54,14 @@ def check_facts(folder: Path) -> None:
 
 
 def check_pages(folder: Path) -> None:
-    """Every page is German as a whole; English ones beside them say so in their names."""
+    """Every page is German as a whole, and leads to German ones; English ones beside them say so in their names."""
     data = words_of(folder) | DATA
     for page in folder.rglob("*.html"):
         text = page.read_text(encoding="utf-8")
-        language = "en" if page.name.endswith(".en.html") or page.name in NOT_TRANSLATED else "de"
-        assert f'<html lang="{language}">' in text and NO_VERSION not in text, page.name
+        language = "en" if page.name.endswith(".en.html") else "de"
+        assert f'<html lang="{language}">' in text and NOT_TRANSLATED not in text, page.name
+        for link in re.findall(r'<a href="([^"#]+\.html)"', text):
+            assert f'<html lang="{language}">' in (page.parent / link).read_text(encoding="utf-8"), (page.name, link)
         if language == "de":
             assert not_german(text, data) == [], page.name
 

@@ -21,10 +21,10 @@ NAMES = ("chromium", "chromium-browser", "google-chrome", "google-chrome-stable"
 SECONDS = 60
 AUDIT = """axe.run(document, {resultTypes: ["violations"]}).then(found => found.violations.map(
     one => [one.id, one.help, ...one.nodes.map(node => node.html.slice(0, 100))]))"""
-WIDE = """[...document.querySelectorAll("body *")].filter(one =>
-    !one.parentElement.closest(".scroll, pre, details:not([open])") && one.getBoundingClientRect().right > %d
+WIDE = """[...document.querySelectorAll("body *")].filter(one => one.getBoundingClientRect().right > %d
+    && !one.parentElement.closest(".scroll, pre, details:not([open]), .page > nav ol")
 ).map(one => one.outerHTML.slice(0, 80))"""
-"""Elements that reach beyond the window, but for tables and texts that scroll on their own."""
+"""Elements that reach beyond the window, but for tables, texts and contents that scroll on their own."""
 
 
 class Page:
@@ -104,17 +104,21 @@ class Page:
     def type(self, text: str) -> None:
         self.call("Input.insertText", text=text)
 
-    def look_as(self, language: str, width: int, scheme: str = "light", *, origin: str) -> None:
-        """Show pages of the desk at an origin in a language, on a window of a width, light or dark, with axe."""
-        axe = files("axe_core_python").joinpath("axe.min.js").read_text()
+    def show_at(self, width: int, scheme: str = "light", height: int = 740) -> None:
+        """Show pages on a window of a size, light or dark, with axe."""
         if not self._has_axe:
+            axe = files("axe_core_python").joinpath("axe.min.js").read_text()
             self.call("Page.addScriptToEvaluateOnNewDocument", source=axe)
             self._has_axe = True
-        self.call("Network.setCookie", name="hybrid-desk-language", value=language, url=origin)
         self.call("Emulation.setEmulatedMedia", features=[{"name": "prefers-color-scheme", "value": scheme}])
-        narrow = width < 500
-        self.call("Emulation.setDeviceMetricsOverride", width=width, height=740, deviceScaleFactor=1, mobile=narrow)
+        size = {"width": width, "height": height, "deviceScaleFactor": 1, "mobile": width < 500}
+        self.call("Emulation.setDeviceMetricsOverride", **size)
         self._width = width
+
+    def look_as(self, language: str, width: int, scheme: str = "light", *, origin: str) -> None:
+        """Show pages of the desk at an origin in a language."""
+        self.call("Network.setCookie", name="hybrid-desk-language", value=language, url=origin)
+        self.show_at(width, scheme)
 
     def findings(self) -> list[Any]:
         """What axe objects to on the page, and what reaches beyond the window."""

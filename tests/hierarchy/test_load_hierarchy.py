@@ -129,7 +129,7 @@ def test_unreadable_files(tmp_path: Path) -> None:
     [
         ("type: intervals\nwidth: [5]\n", "width: unknown key for type intervals"),
         ("type: intervals\nwidths: [5, 12]\n", "multiple of the one before"),
-        ("type: intervals\nwidths: [five]\n", "widths.0: Input should be a valid decimal"),
+        ("type: intervals\nwidths: [five]\n", "widths.0: a number was expected"),
         ("type: bins\n", "one of intervals, dates, mask, tree, groups, list"),
         ("widths: [5]\n", "one of intervals, dates, mask, tree, groups, list"),
         ("- 5\n", "a mapping"),

@@ -11,7 +11,7 @@ import pytest
 import hybrid
 from hybrid.base.errors import GateRefused
 from hybrid.demo.linked_population import write_linked_demo
-from hybrid.pipeline.people_tables import PeopleTables
+from hybrid.pipeline.table_run import TableRun
 from hybrid.publication.certificate import Acceptance
 
 CANARIES = ("Mustermann", "0170-5551234", "CANARYdiag", "98765432.17", "98,765,432", "CANARYroute")
@@ -84,7 +84,7 @@ def release(folder: Path) -> Path:
 def charts_of_rows(patched: pytest.MonkeyPatch) -> None:
     """Charts as they were: of the records before protection, and counting rows."""
     patched.setattr("hybrid.table.cells.row_holders", lambda table: np.arange(len(table)))
-    patched.setattr(PeopleTables, "charted", property(lambda self: self.compared))
+    patched.setattr(TableRun, "charted", property(lambda self: self.compared))
 
 
 def texts(folder: Path) -> dict[str, str]:

@@ -19,6 +19,7 @@ import pandas as pd
 import pytest
 
 from hybrid.anonymize.result import group_columns, left_out_by_group
+from hybrid.base.errors import InfeasibleError
 from hybrid.desk.columns import _facts
 from hybrid.hierarchy.doctor import summarize
 from hybrid.hierarchy.load import load_hierarchy
@@ -125,6 +126,16 @@ def check(case: Case) -> Any:
     return [one for one in said if "alone" in one or "limit of range" in one], counted
 
 
+def too_great_k(case: Case) -> Any:
+    """What check says of a k between the numbers of training people and of rows, and with what a run ends."""
+    config = case.config.with_values({"anonymize.k": 130})
+    said = [finding.message for finding in diagnose(config) if finding.level == "error"]
+    with pytest.raises(InfeasibleError) as refused:
+        Pipeline(config).check()
+    assert str(refused.value).split(";")[0].split("\n")[0].startswith(said[0])
+    return said
+
+
 def desk_effect(case: Case) -> Any:
     found = role_effect(case.config, case.table, 10_000)
     return found.unique, found.small
@@ -217,6 +228,7 @@ def last_look(case: Case) -> Any:
 PLACES: tuple[Callable[[Case], Any], ...] = (
     init,
     check,
+    too_great_k,
     desk_effect,
     desk_column,
     hierarchy_table,

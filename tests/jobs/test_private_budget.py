@@ -17,7 +17,8 @@ from hybrid.jobs.nightly import Night
 from hybrid.jobs.places import Places
 from hybrid.jobs.release import release
 from hybrid.jobs.start import configuration, run
-from hybrid.pipeline import tables
+from hybrid.pipeline import table_run
+from hybrid.pipeline.assessment import Assessment
 from hybrid.pipeline.pipeline import Pipeline
 from hybrid.pipeline.private_generation import PrivateTable
 from hybrid.pipeline.table_run import TableRun
@@ -44,7 +45,7 @@ def clinic(tmp_path: Path, drawn: PrivateTable, monkeypatch: pytest.MonkeyPatch)
     """A clinic in the working directory, whose draws take no time."""
     monkeypatch.chdir(tmp_path)
     write_clinic(tmp_path, people(300, 1), TWICE, evaluate=CHEAP)
-    monkeypatch.setattr(tables, "drawn_privately", lambda *_: drawn)
+    monkeypatch.setattr(table_run, "drawn_privately", lambda *_: drawn)
     return tmp_path
 
 
@@ -77,7 +78,7 @@ def test_refused_failed_and_interrupted_draws_have_paid(clinic: Path, monkeypatc
         assert spent().draws == 2
         raise KeyboardInterrupt
 
-    monkeypatch.setattr(tables, "drawn_privately", broken)
+    monkeypatch.setattr(table_run, "drawn_privately", broken)
     with pytest.raises(KeyboardInterrupt):
         run("config.yaml", out="one")
     assert spent().draws == 2
@@ -94,7 +95,7 @@ def test_run_that_continues_from_its_store_pays_once(clinic: Path, monkeypatch: 
 
     write_clinic(clinic, people(300, 1), {"yearly_budget": {"epsilon": 2.0, "delta": 1e-5}}, evaluate=CHEAP)
     with monkeypatch.context() as patch:
-        patch.setattr(TableRun, "_evaluate", interrupted)
+        patch.setattr(Assessment, "_evaluate", interrupted)
         with pytest.raises(KeyboardInterrupt):
             run("config.yaml", out="one", store="kept")
     run("config.yaml", out="one", store="kept")

@@ -24,7 +24,7 @@ from hybrid.jobs.nightly import Night
 from hybrid.jobs.places import Places
 from hybrid.jobs.release import release
 from hybrid.jobs.start import configuration, run
-from hybrid.pipeline import tables
+from hybrid.pipeline import table_run
 from hybrid.pipeline.pipeline import Pipeline
 from hybrid.pipeline.private_generation import PrivateTable
 from hybrid.pipeline.table_run import TableRun
@@ -67,7 +67,7 @@ def three(drawn: PrivateTable, tmp_path_factory: pytest.TempPathFactory) -> Iter
     base = tmp_path_factory.mktemp("zones")
     whole = people(400, 1)
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(tables, "drawn_privately", lambda *_: drawn)
+        patch.setattr(table_run, "drawn_privately", lambda *_: drawn)
         found = {
             "whole": released(base / "a", whole, patch),
             "neighbour": released(base / "b", whole[whole["id"] != "p7"], patch),
@@ -256,7 +256,7 @@ def test_night_keeps_a_release_of_the_same_records_and_draws_for_others(
 ) -> None:
     folder = three["neighbour"].parents[1]
     monkeypatch.chdir(folder)
-    monkeypatch.setattr(tables, "drawn_privately", lambda *_: drawn)
+    monkeypatch.setattr(table_run, "drawn_privately", lambda *_: drawn)
     places = Places(Path("work"), Path("runs"), Path("releases"))
     night = Night(Pipeline(configuration("config.yaml"), None, places.store, ledger_dir=places.work), places).run()
     assert (night.outcome, night.release) == ("kept", three["neighbour"].name)

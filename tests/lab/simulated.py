@@ -8,8 +8,7 @@ import numpy as np
 import pandas as pd
 
 from hybrid.lab.measurements import COLUMNS, NULL
-from hybrid.lab.risk import Series
-from hybrid.lab.risk.model import Level
+from hybrid.lab.risk import Level, Series
 from hybrid.lab.trials import Cell, LabTrials
 
 SEEDS, NULLS = (1, 2, 3, 4, 5), tuple(range(100, 140))

@@ -81,4 +81,4 @@ def test_budget_given_as_rho_is_stated_as_its_epsilon(listed: str) -> None:
     stated = walk_of(pipeline).stated
     assert stated.epsilon == epsilon_of(2.0, 1e-6)
     words = f"epsilon = {at_most(stated.epsilon, 6)} and delta = 1e-06"
-    assert f"trained once with {words}" in pipeline.explanation.text and words in pipeline.promise
+    assert f"trained once with {words}" in pipeline.promises.explanation.text and words in pipeline.promises.names

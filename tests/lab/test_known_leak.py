@@ -64,7 +64,7 @@ def leaky(leak: float, **keys: Any) -> RiskOptions:
 @modest
 @given(st.floats(0, 1), st.integers(0, 2**32))
 def test_the_share_is_exact_and_provenance_says_whose_rows_they_are(leak: float, seed: int) -> None:
-    table, provenance = known_leak(TRAIN, FRESH, leaky(leak), seed)
+    table, provenance, _ = known_leak(TRAIN, FRESH, leaky(leak), seed)
     assert len(table) == 110
     assert (provenance >= 0).sum() == round(leak * 110)
     assert len(set(provenance[provenance >= 0])) == (provenance >= 0).sum()
@@ -81,7 +81,7 @@ def test_levels_are_nested_with_the_same_noise(one: float, other: float, seed: i
     noise = {"sigma": 0.05, "lambda": 0.05}
     tables = [known_leak(TRAIN, FRESH, leaky(leak, **noise), seed) for leak in (small, large)]
     rows = []
-    for table, provenance in tables:
+    for table, provenance, _ in tables:
         frame = table.frame.assign(origin=provenance)
         rows.append(frame[frame["origin"] >= 0].sort_values("origin").reset_index(drop=True))
     assert set(rows[0]["origin"]) <= set(rows[1]["origin"])
@@ -137,7 +137,7 @@ def test_a_person_leaks_whole_before_the_next() -> None:
         Schema((*people(1, 3).schema.columns, Column("person", Role.IDENTIFIER, Kind.INTEGER))),
     )
     train = with_persons(keyed, ["person"]).without_identifiers()
-    _, provenance = known_leak(train, FRESH, leaky(0.5), 1)
+    _, provenance, _ = known_leak(train, FRESH, leaky(0.5), 1)
     whole = np.bincount(provenance[provenance >= 0] // 3, minlength=20)
     assert sorted(whole)[:10] == [0] * 10 and sorted(whole)[10:] == [3] * 10
 

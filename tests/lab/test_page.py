@@ -6,6 +6,7 @@ import re
 
 import pytest
 
+from hybrid.base.language import NOT_TRANSLATED, catalogue
 from hybrid.evaluation.trust import WORDS
 from hybrid.lab import page
 from hybrid.lab.correlations import correlations
@@ -14,6 +15,7 @@ from hybrid.lab.league import League, league
 from hybrid.lab.page import _chart, render_lab
 from hybrid.lab.trials import LabTrials
 from hybrid.report.charts.exploration import CostPoint, _labelled, cost_chart
+from tests.helpers.german import not_german
 from tests.lab.conftest import NAMED, PLAN
 from tests.lab.simulated import METRICS, simulated
 
@@ -38,6 +40,14 @@ def test_a_league_without_a_metric_is_said(tried: tuple[LabTrials, League]) -> N
     assert {key[1] for key in found.silent} == {"leaky", "overfit"}
     page = render_lab(PLAN, trials, found, {}, correlations(rows))
     assert "No metric is trusted or usable" in page and "Nothing was noticed by any metric" in page
+
+
+def test_the_page_in_german(tried: tuple[LabTrials, League]) -> None:
+    related = correlations(simulated(NAMED)[1])
+    page = render_lab(PLAN, *tried, {}, related, language=catalogue("de"))
+    assert '<html lang="de">' in page and NOT_TRANSLATED not in page
+    assert not_german(page, {PLAN.name, "people", "cart", "illness", "Identical match", "Shared cells"}) == []
+    assert "bemerkt ab 5 %" in page and "5 % on" not in page
 
 
 def test_a_curve_by_hand(tried: tuple[LabTrials, League]) -> None:

@@ -12,8 +12,7 @@ import pytest
 from hybrid.base.errors import ConfigError
 from hybrid.evaluation import REGISTRY as METRICS
 from hybrid.lab.plan import FIRST_NULL_SEED, load_plan
-from hybrid.lab.risk import REGISTRY
-from hybrid.lab.risk.noisy import NO_NOISE
+from hybrid.lab.risk import NO_NOISE, REGISTRY
 from hybrid.lab.trials import lab_trials
 from tests.lab.lab_jobs import write_lab
 

@@ -6,9 +6,8 @@ import numpy as np
 import pytest
 
 from hybrid.lab.league import removals
-from hybrid.lab.risk.model import Level, Series
-from hybrid.lab.risk.outliers import OUTLIERS, OutliersOptions, series_name
-from hybrid.lab.tracks import Curve, Track
+from hybrid.lab.risk import OUTLIERS, Level, OutliersOptions, Series, series_name
+from hybrid.lab.verdicts import Curve, Track
 from tests.lab.simulated import METRICS, simulated
 
 

@@ -224,7 +224,7 @@ def test_target_attention_knows_who_was_copied() -> None:
 def test_padding_does_not_change_a_score() -> None:
     import torch
 
-    from hybrid.lab.attacks.attention_network import _tensors, network
+    from hybrid.lab.attacks.target_attention import _tensors, network
 
     rng = np.random.default_rng(9)
     own = make_people(40, rng)

@@ -122,7 +122,7 @@ def test_all_problems_at_once(tmp_path: Path) -> None:
         "split.key names the column 'household'",
         "age.yaml, line 2: width: unknown key",
         "town.csv: hierarchy of 'town' has 2 roots",
-        "anonymize.k is 1000, and the training part has 60 rows",
+        "k is 1000 but there are only 60 records",
         "3 different values of 'illness' are wanted in every class, and the column has 2",
     )
     assert len(errors) == 9

@@ -181,7 +181,7 @@ def test_a_run_says_what_was_left_out_and_what_it_costs(job: Path, tmp_path: Pat
 def test_no_budget_is_claimed_behind_a_filter(job: Path) -> None:
     config = load_config(job, {"synthesize.generator": "privbayes", "synthesize.options": {"epsilon": 1.0}})
     assert config.synthesize.filter is not None
-    unmet = [c.text for c in TableRun(config).explanation.conditions if not c.met]
+    unmet = [c.text for c in TableRun(config).promises.explanation.conditions if not c.met]
     assert "no row is left out for its distance to a training record" in unmet
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 import pandas as pd
@@ -11,14 +11,17 @@ import pytest
 import yaml
 
 from hybrid.base.errors import Finding
+from hybrid.base.language import catalogue
 from hybrid.cli import main
 from hybrid.hierarchy.labels import LEFT_OUT
 from hybrid.jobs.trade_off import trade_off_of
 from hybrid.pipeline.check import diagnose
 from hybrid.pipeline.config import RunConfig, load_config
 from hybrid.pipeline.level_costs import LevelWords, column_words
+from hybrid.pipeline.level_findings import put_back
 from hybrid.pipeline.table_run import TableRun
 from hybrid.store import Store
+from hybrid.transition import REGISTRY as TRANSITIONS
 
 ILL = {"model": "l_diversity", "kind": "distinct", "l": 2, "attribute": "ill"}
 
@@ -70,6 +73,7 @@ def test_the_lines_of_columns_are_the_levels_of_the_run(tmp_path: Path, anonymiz
         assert said.startswith(f"{name}: {run.train.frame[name].nunique()} values")
         assert words.of[name][level] in said
         assert (LEFT_OUT in said) is (level == run.hierarchies[name].n_levels - 1)
+        assert ("; then exact values again, which follow the real ones" in said) is (level > 0)
 
 
 @pytest.mark.parametrize("anonymize", [{}, {"models": [ILL]}, {"k": 40}])
@@ -84,15 +88,50 @@ def test_the_lines_of_columns_share_out_the_levels_of_a_run_with_local_recoding(
     lost = run.anonymized.result.loss["value"]
     assert price == f"k={config.k}: local recoding costs {100 * lost:.0f} % of the information, and leaves nobody out"
     for at, name in enumerate(run.anonymized.quasi_identifiers):
-        (said,) = [note for note in notes if note.startswith(f"{name}: {run.train.frame[name].nunique()} values; ")]
+        (said,) = [note for note in notes if note.startswith(f"{name}: {run.train.frame[name].nunique()} values")]
         levels = run.hierarchies[name].level_of()[run.anonymized.labels.nodes[:, at]]
         shares = {words.of[name][level]: np.mean(levels == level) for level in np.unique(levels)}
         if len(shares) == 1:
-            assert said.endswith(f"values; {next(iter(shares))}")
+            assert next(iter(shares)) in said
         else:
             assert all(f"{level} in {100 * share:.0f} %" in said for level, share in shares.items() if share >= 0.01)
     models = config.anonymize.models if config.anonymize else ()
     assert any(note.startswith("because of l-diversity of ill, that is ") for note in notes) is bool(models)
+
+
+BACK = {
+    "single": "one exact value for each group",
+    "original": "the real values again",
+    "uniform": "exact values again, drawn without a look at the real ones",
+}
+"""What the released table has again; all other transitions follow the real values."""
+
+
+@pytest.mark.parametrize("order", ["pre", "post"])
+@pytest.mark.parametrize("method", sorted(TRANSITIONS))
+def test_what_the_released_table_has_again_is_said_of_every_transition(
+    tmp_path: Path, method: str, order: Literal["pre", "post"]
+) -> None:
+    config = _job(tmp_path, rows=300).with_values({"transition.method": method, "transition.order": order})
+    follows = "exact values again, which follow the real ones"
+    restored = follows if (method, order) == ("original", "post") else BACK.get(method, follows)
+    assert put_back(config) == restored
+    assert catalogue("de").say(restored) != restored
+    assert TRANSITIONS[method].reads_originals(TRANSITIONS[method].Options()) is (method not in ("single", "uniform"))
+
+
+@pytest.mark.parametrize(("method", "order"), [("tree", "pre"), ("uniform", "post"), ("single", "pre")])
+def test_a_column_that_the_search_leaves_out_is_released_as_the_check_says(
+    tmp_path: Path, method: str, order: str
+) -> None:
+    changes = {"transition.method": method, "transition.order": order, "protect": "off"}
+    config = _job(tmp_path, rows=400, k=150).with_values(changes)
+    notes, run = _notes(config), TableRun(config)
+    gone = [note.partition(":")[0] for note in notes if "while protected: left out, because of k = 150; then" in note]
+    assert gone, "a column is at its root"
+    for name in gone:
+        values = run.synthetic.frame[name].nunique()
+        assert values == 1 if method == "single" else values > 1
 
 
 def test_the_rule_that_takes_a_column_away_is_named_with_what_it_would_be_without(tmp_path: Path) -> None:

@@ -126,7 +126,7 @@ def explained(folder: Path, seed: int | None = None, **changes: Any) -> TableRun
 
 
 def of_values(pipeline: TableRun) -> Any:
-    (found,) = [one for one in pipeline.explanations if one.of_values]
+    (found,) = [one for one in pipeline.promises.explanations if one.of_values]
     return found
 
 
@@ -134,8 +134,8 @@ def test_states_its_epsilon_without_claiming_privacy_of_the_table(folder):
     pipeline = explained(folder)
     said = of_values(pipeline)
     assert said.holds and "epsilon = 0.7" in said.text and "choose the levels" not in said.text
-    assert not pipeline.is_private and not pipeline.explanation.is_private
-    assert said.text in str(pipeline.statement)
+    assert not pipeline.is_private and not pipeline.promises.explanation.is_private
+    assert said.text in str(pipeline.promises.text)
     sentence = guarantee_sentence(None, pipeline.config.model_dump(mode="json"), Evaluation(()), private=False)
     assert "No differential privacy is claimed." in sentence
 

@@ -9,6 +9,7 @@ import pytest
 
 from hybrid.base.errors import ConfigError
 from hybrid.evaluation.measure import Evaluation
+from hybrid.jobs.run import membership_of
 from hybrid.pipeline.amplification import epsilon_for
 from hybrid.pipeline.config import load_config
 from hybrid.pipeline.stages import stage_records
@@ -52,7 +53,7 @@ def test_classes_are_counted_in_the_sample_and_small_ones_left_out(computed: Tab
 def test_only_drawn_records_are_members_of_classes(computed: TableRun) -> None:
     """Others with the same values hide nobody in the sample."""
     assert computed.anonymized is not None
-    assert len(computed.membership(b"0" * SECRET_BYTES).records) == len(computed.anonymized)
+    assert len(membership_of(computed, b"0" * SECRET_BYTES).records) == len(computed.anonymized)
 
 
 def test_stages_keys_and_words_follow_the_order(computed: TableRun) -> None:
@@ -71,10 +72,12 @@ def test_stages_keys_and_words_follow_the_order(computed: TableRun) -> None:
 def test_a_chosen_seed_voids_the_claim(path: Path) -> None:
     secret, chosen = TableRun(load_config(path)), TableRun(load_config(path), seed=0)
     assert secret.is_private and not chosen.is_private
-    assert next(one.text for one in chosen.explanation.conditions if not one.met).startswith("the sample is secret")
+    assert next(one.text for one in chosen.promises.explanation.conditions if not one.met).startswith(
+        "the sample is secret"
+    )
     number = epsilon_for(8, 0.25, 2e-5)
     assert number is not None and number.epsilon > 1
-    assert "no epsilon brings delta below beta ** k = 1.5e-05" in secret.explanation.text
+    assert "no epsilon brings delta below beta ** k = 1.5e-05" in secret.promises.explanation.text
 
 
 @pytest.mark.parametrize(

@@ -14,6 +14,7 @@ from hybrid.evaluation import EvaluateOptions, NotComputable, evaluate
 from hybrid.jobs.run import write_run
 from hybrid.pipeline.config import load_config, parse_config
 from hybrid.pipeline.pipeline import Pipeline
+from hybrid.pipeline.released_rows import said
 from hybrid.publication.finished_run import read_run
 from hybrid.table import Column, Kind, Role, Schema, Table
 from hybrid.table.numbered import TABLE_NUMBER, with_table_numbers
@@ -56,7 +57,7 @@ def test_all_tables_are_judged_and_said(run: tuple[Path, Pipeline]) -> None:
     manifest = read_run(folder).manifest
     assert manifest["table"]["learned"] == 10 * round(len(pipeline.person.values) / 10)
     text = report_text(folder)
-    assert "3 tables of one trained generator" in str(pipeline.person._said)
+    assert "3 tables of one trained generator" in said(pipeline.person)
     assert f"The generator learned from about {manifest['table']['learned']:,} records." in text
     assert "What an analyst may conclude" in text and "readmitted ~ age + sex" in text
     assert "coefficients of users’ models lead to the same conclusion as those from real people" in text

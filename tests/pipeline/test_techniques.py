@@ -20,6 +20,7 @@ from hybrid.cli import main
 from hybrid.evaluation.measure import Evaluation
 from hybrid.pipeline.check import diagnose
 from hybrid.pipeline.config import RunConfig, load_config, parse_config
+from hybrid.pipeline.early_refusals import too_great_k
 from hybrid.pipeline.guarantees import promises
 from hybrid.publication.gate import judge
 from hybrid.publication.guarantee import NO_CLAIM, NO_CLAIM_BEYOND, UNKNOWN, guarantee_sentence, technique_sentences
@@ -181,6 +182,13 @@ def test_a_comparison_groups_by_the_k_that_is_promised() -> None:
     ]
     assert [config.promised_k for config in said] == [4, 0]
     assert RunConfig.model_validate(_content(anonymize=None)).promised_k == 0
+
+
+def test_a_k_above_the_people_is_told_where_a_technique_promises_one() -> None:
+    table = people(120)
+    for technique, is_told in (("microaggregation", True), (HALVES, False)):
+        found = too_great_k(parse_config(_content(anonymize={"k": 130, "technique": technique})), table)
+        assert (found is not None and "k is 130 but there are only 120 records" in found.message) == is_told
 
 
 def test_the_default_transition_keeps_masked_values() -> None:

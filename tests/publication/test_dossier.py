@@ -15,8 +15,7 @@ from hybrid.base.errors import ConfigError, DataError, VerificationError
 from hybrid.base.ownership import seal
 from hybrid.cli import app
 from hybrid.publication.criteria import QUESTIONS
-from hybrid.publication.dossier.dossier import Dossier, dossier_of, headings
-from hybrid.publication.dossier.facts import FACTS
+from hybrid.publication.dossier.dossier import FACTS, Dossier, dossier_of, headings
 from hybrid.publication.dossier.render import html, markdown
 from hybrid.publication.policy import Policy
 from hybrid.publication.publish import publish

@@ -109,7 +109,7 @@ def test_the_league_of_a_parent_is_found_from_the_parents_folder(tmp_path: Path)
         ("extends: default\nrules:\n  - {name: likeness}\n  - {name: likeness}\n", 7, "'likeness' is given twice"),
         ("extends: default\nrules:\n  likeness:\n    blok: 1\n", 7, "unknown key"),
         ("extends: default\nrules:\n  likeness:\n    block: 0.1\n", 6, "review must not be looser"),
-        ("extends: default\nrules:\n  new: {reason: 'Because.'}\n", 6, "metric: Field required"),
+        ("extends: default\nrules:\n  new: {reason: 'Because.'}\n", 6, "metric: this key is missing"),
         ("extends: default\npower:\n  rounds: many\n", 6, "power.rounds"),
     ],
 )
@@ -134,8 +134,8 @@ def test_the_head_is_never_inherited(tmp_path: Path) -> None:
     with pytest.raises(ConfigError) as caught:
         load_policy(tmp_path / "own.yaml")
     assert [problem.message.split(": ", 1)[1] for problem in caught.value.problems] == [
-        "version: Field required",
-        "owner: Field required",
+        "version: this key is missing",
+        "owner: this key is missing",
     ]
 
 

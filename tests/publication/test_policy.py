@@ -54,11 +54,11 @@ def test_all_problems_are_told_at_once(tmp_path: Path) -> None:
     with pytest.raises(ConfigError) as caught:
         load_policy(written(tmp_path, {"name": "own", "version": "1", "rules": rules}))
     text = str(caught.value)
-    assert "owner: Field required" in text
+    assert "owner: this key is missing" in text
     assert "rules.0.blok: unknown key" in text
     assert "did you mean 'block'" in text
     assert "rules.1.direction" in text
-    assert "rules.2.reason: Field required" in text
+    assert "rules.2.reason: this key is missing" in text
     assert len(caught.value.problems) >= 4
 
 

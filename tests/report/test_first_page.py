@@ -6,21 +6,30 @@ import re
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 from datetime import datetime
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
 
+from hybrid.base.language import catalogue, languages
 from hybrid.evaluation.measure import Evaluation, Measure, MetricResult
 from hybrid.jobs.report_inputs import two_pages
 from hybrid.publication.verdict import Check, Verdict
 from hybrid.report import ReportInputs, compare_tables, render_report
-from hybrid.report.run.sections import DETAILS, FIRST_PAGE, SECTIONS, content, rows
+from hybrid.report.run.sections import DETAILS, FIRST_PAGE, JOINT, SECTIONS, content, rows
+from hybrid.report.run.sections import verdict as verdict_section
 from hybrid.table import Kind, Table
+from tests.helpers.browser import browser
 from tests.report.documents import Document
+from tests.report.worst_case import worst_case
 
 MADE = datetime(2026, 1, 2)
-MOST_WORDS = 2000
+MOST_WORDS, MOST_SCREENS = 2000, 6
+SCREEN = 1280, 900
+"""Pixels of a window on a laptop."""
+PHONE = 390
+TO_DETAILS = "report-details.html", "All checks, figures and the method"
 LONG = (
     "Of 1,000 people in the data an attacker finds 34 more than of people who are not in it, and 30 are allowed. " * 2
 )
@@ -60,7 +69,8 @@ def test_a_verdict_with_forty_open_rules_stays_short_and_loses_none(full_inputs:
     (_, page), (_, details) = two_pages(inputs)
     text = Document(page).text
     assert n_words(page) <= MOST_WORDS
-    assert "21 more rules are not met" in text and text.count("unknown 7") == 1
+    named = verdict_section.MOST_OPEN + verdict_section.MOST_NAMED
+    assert f"and {31 - named} more, see the details" in text and text.count("unknown 7") == 1
     # What the table keeps comes first among equals; everything is in the details.
     found = re.findall(r"(lost columns|rule \d+)", text)
     assert found[:2] == ["lost columns", "rule 0"]
@@ -129,3 +139,24 @@ def test_rows_of_real_people_are_never_shown(visits: Table) -> None:
     assert collected == {"shown": None}
     page = first(ReportInputs("run", MADE, "", collected={"rows": collected}))
     assert "none is shown" in page.text and "Large" not in page.text
+
+
+@pytest.mark.parametrize("linked", [False, True])
+def test_the_longest_pages_keep_to_six_screens(full_inputs: ReportInputs, tmp_path: Path, linked: bool) -> None:
+    inputs = worst_case(full_inputs, tmp_path, linked=linked)
+    assert len(inputs.verdict.open_checks) > 50  # type: ignore[union-attr]
+    file = tmp_path / "report.html"
+    with browser(tmp_path / "profile") as page:
+        for code in languages():
+            text = render_report(inputs, JOINT if linked else FIRST_PAGE, TO_DETAILS, catalogue(code))
+            assert f'<html lang="{code}">' in text and n_words(text) <= MOST_WORDS
+            file.write_text(text, encoding="utf-8")
+            page.show_at(SCREEN[0], height=SCREEN[1])
+            page.open(file)
+            assert page.evaluate("document.documentElement.scrollHeight") <= MOST_SCREENS * SCREEN[1], code
+            assert page.findings() == []
+        for width, scheme in ((SCREEN[0], "dark"), (PHONE, "light"), (PHONE, "dark")):
+            page.show_at(width, scheme)
+            page.open(file)
+            assert page.findings() == [], (width, scheme)
+        assert page.problems == []

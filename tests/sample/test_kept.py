@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from hybrid.sample.methods import SampleOptions
+from hybrid.sample.draw import SampleOptions
 from tests.helpers.kept import as_text, assert_kept
 
 

@@ -15,8 +15,7 @@ from scipy import stats
 
 from hybrid.base.errors import ConfigError, DataError
 from hybrid.sample import SampleOptions, sample, sample_table
-from hybrid.sample.draw import METHODS
-from hybrid.sample.methods import expected_maximum
+from hybrid.sample.draw import METHODS, expected_maximum
 from tests.transition.transition_tables import mixed_table
 
 

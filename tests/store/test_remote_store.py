@@ -13,7 +13,7 @@ import pytest
 from hybrid.base.errors import ConfigError, OutputError
 from hybrid.base.hashing import fingerprint
 from hybrid.store.cipher import Cipher, new_key
-from hybrid.store.remote import ABANDONED, HEADER_BYTES, TEMPORARY, SharedStore
+from hybrid.store.place import ABANDONED, HEADER_BYTES, TEMPORARY, SharedStore
 
 KEY = fingerprint("inputs")
 

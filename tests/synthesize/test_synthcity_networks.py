@@ -163,7 +163,7 @@ def test_no_differential_privacy_is_claimed(name, tmp_path):
     pd.DataFrame({"age": range(10)}).to_csv(tmp_path / "people.csv", index=False)
     content = {"data": {"path": "people.csv"}, "anonymize": None, "transition": None, "synthesize": {"generator": name}}
     (tmp_path / "people.yaml").write_text(json.dumps(content))
-    found = TableRun(load_config(tmp_path / "people.yaml")).explanation
+    found = TableRun(load_config(tmp_path / "people.yaml")).promises.explanation
     assert not found.holds
     assert "noise covers all that its library takes" in found.text and "What is left" not in found.text
     assert "delta" not in found.text

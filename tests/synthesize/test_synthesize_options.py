@@ -19,7 +19,7 @@ from tests.synthesize.synthesize_tables import people
         ({"generator": "gart"}, "unknown generator 'gart'; did you mean 'cart'"),
         ({"generator": "cart", "preset": "thesis"}, "cart has no preset 'thesis'"),
         ({"generator": "cart", "options": {"min_leav": 3}}, "'min_leav': did you mean 'min_leaf'"),
-        ({"generator": "cart", "options": {"min_leaf": 0}}, "min_leaf: Input should be greater"),
+        ({"generator": "cart", "options": {"min_leaf": 0}}, "min_leaf: at least 1 was expected"),
         ({"generator": "ctgan", "options": {"batch_size": 55}}, "multiple of pac"),
         ({"generator": "none", "options": {"min_leaf": 3}}, "generator is none"),
         ({"rows": 0}, "rows"),

@@ -244,3 +244,13 @@ def test_a_category_smaller_than_a_leaf_says_what_its_people_show() -> None:
     assert np.mean(drawn == large) > 0.95
     assert (fit_scores(many, state(31), large[:, None] * 1.0, 50).scores[:30, 0] != 0).any()
     assert len(np.unique(fit_scores(many, state(31), large[:, None] * 1.0, 250).scores[:30, 0])) == 1, "below 50"
+
+
+def test_shares_of_a_leaf_are_counted_by_hand() -> None:
+    values, side = np.array([0, 0, 1, 2, 2, 2]), np.array([0, 0, 0, 1, 1, 1], dtype=np.int32)
+    limits, rng = TreeLimits(3, 1.0, None), np.random.default_rng(1)
+    tree = grow((1, state(3), values), {0: side}, {0: state(2)}, np.arange(6), limits, rng)
+    asked = {0: np.array([0, 0, 0, 1, 1], dtype=np.int32)}
+    assert tree.shares(asked, np.array([0, 1, 2, 2, 3])) == pytest.approx([2 / 3, 1 / 3, 0, 1, 0])
+    own = np.array([0, 0, 1, 2, 2])
+    assert tree.shares(asked, np.array([0, 1, 2, 2, 3]), own) == pytest.approx([1 / 2, 1 / 2, 0, 1, 0])

@@ -17,26 +17,18 @@ _CELLS = 1 << 22
 
 @dataclass(frozen=True)
 class Histogram:
-    """Counts of sensitive values per class.
-
-    Parameters
-    ----------
-    classes, values : numpy.ndarray, shape (n_entries,), int64
-        Entries with count > 0, sorted by class, then by value.
-    counts : numpy.ndarray, shape (n_entries,), int64 or float64
-        Records of each entry, or persons, of whom parts may count.
-    n_classes, n_values : int
-        Every class has an entry.
-    reference : numpy.ndarray, shape (n_values,), float64
-        Relative frequencies in the whole table.
-    """
+    """Counts of sensitive values per class."""
 
     classes: Codes
     values: Codes
+    """Entries with count > 0, sorted by class, then by value; shape (n_entries,), int64."""
     counts: Counts | Numbers
+    """Records of each entry, or persons, of whom parts may count; shape (n_entries,), int64 or float64."""
     n_classes: int
     n_values: int
+    """Every class has an entry."""
     reference: Numbers
+    """Relative frequencies in the whole table; shape (n_values,), float64."""
 
     @classmethod
     def of(

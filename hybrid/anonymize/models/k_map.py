@@ -40,13 +40,7 @@ class KMap(PopulationModel):
 def people_per_class(
     table: Table | pd.DataFrame, population: Table | pd.DataFrame, quasi_identifiers: Sequence[str]
 ) -> pd.Series:
-    """People of a population per class of a table, both generalized in the same way.
-
-    Parameters
-    ----------
-    table, population : Table or pandas.DataFrame
-        Both with the quasi-identifiers' labels.
-    """
+    """People of a population per class of a table, both generalized in the same way."""
     released = frame_of(table)[list(quasi_identifiers)].astype(object)
     people = frame_of(population)[list(quasi_identifiers)].astype(object)
     classes, n_classes = equivalence_classes(pd.concat([released, people], ignore_index=True), quasi_identifiers)

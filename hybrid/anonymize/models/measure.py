@@ -77,12 +77,6 @@ def l_reached(
 
     Parameters
     ----------
-    table : Table or pandas.DataFrame
-        Any table.
-    quasi_identifiers : sequence of str
-        Columns that an attacker knows.
-    attribute : str
-        The sensitive column.
     kind : {"distinct", "entropy"}
         distinct: number of values. entropy: exp of their Shannon entropy.
     """
@@ -94,26 +88,18 @@ def l_reached(
 
 @dataclass(frozen=True)
 class CheckInputs:
-    """Inputs that some models need beside the table.
-
-    Parameters
-    ----------
-    hierarchies : mapping of str to Hierarchy
-        Of sensitive columns, for hierarchical t-closeness.
-    reference : mapping of str to pandas.Series
-        The values of sensitive columns in the whole table, for t-closeness and beta-likeness; where none is given,
-        the checked table itself is the reference. It contains every value of the checked table.
-    population : pandas.DataFrame or None
-        People, generalized as the table is, for k-map.
-    persons, reference_persons : numpy.ndarray, int, optional
-        Person of each record of the checked table, and of the whole one; by default each record is another person.
-    """
+    """Inputs that some models need beside the table."""
 
     hierarchies: Mapping[str, Hierarchy] = field(default_factory=dict)
+    """Of sensitive columns, for hierarchical t-closeness."""
     reference: Mapping[str, pd.Series] = field(default_factory=dict)
+    """The values of sensitive columns in the whole table, for t-closeness and beta-likeness; where none is given, the
+    checked table itself is the reference. It contains every value of the checked table."""
     population: pd.DataFrame | None = None
+    """People, generalized as the table is, for k-map."""
     persons: Codes = field(default_factory=_each_another)
     reference_persons: Codes = field(default_factory=_each_another)
+    """Person of each record of the checked table, and of the whole one; by default each record is another person."""
 
 
 def check(
@@ -128,10 +114,6 @@ def check(
     ----------
     table : Table or pandas.DataFrame
         Any table; an empty one meets every model.
-    quasi_identifiers : sequence of str
-        Columns that an attacker knows.
-    options : PrivacyModel
-        The model.
     context : CheckInputs, optional
         What some models need beside the table.
 

@@ -22,34 +22,23 @@ TOLERANCE = 1e-12
 
 @dataclass(frozen=True)
 class ClassRule:
-    """Search rule of a model on one sensitive column, applied to classes.
-
-    Parameters
-    ----------
-    name : str
-        What to call it in messages, such as ``"distinct 2-diversity of 'occupation'"``.
-    reached : callable
-        From a :class:`Histogram` to what each class reaches, shape (n_classes,), float64.
-    threshold : float
-        The value of ``reached`` that is just enough.
-    larger_is_safer : bool
-        Whether a class holds when it reaches at least (else: at most) the threshold.
-    least_distinct : int
-        A class that holds has at least this many distinct values.
-    record_monotone : bool
-        Whether the model is nothing but ``least_distinct``.
-    strict : bool
-        Whether a class must stay below the threshold instead of at most reaching it.
-    """
+    """Search rule of a model on one sensitive column, applied to classes."""
 
     name: str
+    """What to call it in messages, such as ``"distinct 2-diversity of 'occupation'"``."""
     attribute: str
     reached: Callable[[Histogram], Numbers]
+    """From a :class:`Histogram` to what each class reaches, shape (n_classes,), float64."""
     threshold: float
+    """The value of ``reached`` that is just enough."""
     larger_is_safer: bool
+    """Whether a class holds when it reaches at least (else: at most) the threshold."""
     least_distinct: int = 1
+    """A class that holds has at least this many distinct values."""
     record_monotone: bool = False
+    """Whether the model is nothing but ``least_distinct``."""
     strict: bool = False
+    """Whether a class must stay below the threshold instead of at most reaching it."""
 
     def holds(self, histogram: Histogram) -> Mask:
         """Mask of the classes that meet the model; shape (n_classes,), bool."""

@@ -65,8 +65,6 @@ def equivalence_classes(table: Table | pd.DataFrame, quasi_identifiers: Sequence
     -------
     classes : numpy.ndarray, shape (n,), int64
         Class of each record, 0..n_classes-1.
-    n_classes : int
-        How many there are.
     """
     frame = frame_of(table)
     if not len(frame) or not quasi_identifiers:
@@ -78,30 +76,21 @@ def equivalence_classes(table: Table | pd.DataFrame, quasi_identifiers: Sequence
 
 @dataclass(frozen=True)
 class ClassCounts:
-    """Records per class and sensitive value of a released table.
-
-    Parameters
-    ----------
-    cells : pandas.DataFrame
-        One row per class and value that occurs: ``class`` and ``value`` (numbers), ``records``, ``size`` (records of
-        the class), ``share`` (records / size, in (0, 1]) and ``overall`` (share of the value in the whole table).
-    overall : pandas.Series, length n_values
-        Share of each value in the whole table, by value number; values are numbered in their order, a missing one
-        last.
-    hierarchy : Hierarchy or None
-        Of the sensitive column.
-    leaves : numpy.ndarray, shape (n_values,), int, or None
-        Leaf of each value in the hierarchy.
-    held : pandas.DataFrame or None
-        Where records share persons: ``class``, ``person`` and ``value`` of each person with a key, each once. Then
-        ``records`` and ``size`` count persons, of whom every record is a part.
-    """
+    """Records per class and sensitive value of a released table."""
 
     cells: pd.DataFrame
+    """One row per class and value that occurs: ``class`` and ``value`` (numbers), ``records``, ``size`` (records of the
+    class), ``share`` (records / size, in (0, 1]) and ``overall`` (share of the value in the whole table)."""
     overall: pd.Series
+    """Share of each value in the whole table, by value number; values are numbered in their order, a missing one last;
+    length n."""
     hierarchy: Hierarchy | None = None
+    """Of the sensitive column."""
     leaves: Leaves | None = None
+    """Leaf of each value in the hierarchy; shape (n_values,), int."""
     held: pd.DataFrame | None = None
+    """Where records share persons: ``class``, ``person`` and ``value`` of each person with a key, each once. Then
+    ``records`` and ``size`` count persons, of whom every record is a part."""
 
     @classmethod
     def of(

@@ -33,13 +33,6 @@ def recode(task: SearchProblem) -> Recoding:
     """The generalization that anjana's greedy search ends at.
 
     Its loss is measured with ours; the gap is the distance to the least bound of any generalization.
-
-    Raises
-    ------
-    MissingExtraError
-        anjana is not installed.
-    InfeasibleError
-        anjana found nothing.
     """
     if importlib.util.find_spec("anjana") is None:
         raise MissingExtraError("the engine anjana is not installed", hint="pip install 'hybrid-release[anjana]'")

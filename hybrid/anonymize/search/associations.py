@@ -30,19 +30,13 @@ _CHANCE = 2.0
 
 @dataclass(frozen=True)
 class LevelAssociations:
-    """Associations of the quasi-identifiers, as far as each level keeps them.
-
-    Parameters
-    ----------
-    declared : tuple of str
-        Columns that the table is for; empty where none is declared, and all columns count.
-    kept : tuple of numpy.ndarray, each of shape (n_levels,), float64
-        For each quasi-identifier, shares of variance explained, added up over these columns; no level keeps more than
-        the one below. Private: they are means over the records.
-    """
+    """Associations of the quasi-identifiers, as far as each level keeps them."""
 
     declared: tuple[str, ...]
+    """Columns that the table is for; empty where none is declared, and all columns count."""
     kept: tuple[Numbers, ...]
+    """For each quasi-identifier, shares of variance explained, added up over these columns; no level keeps more than
+    the one below. Private: they are means over the records; shape (n_levels,), float64."""
 
     @property
     def lost(self) -> list[Numbers]:
@@ -62,16 +56,9 @@ def measure_associations(
         The training records. The rows of a person weigh as one together.
     leaves : numpy.ndarray, shape (n, n_qi), int
         Leaf of each quasi-identifying value.
-    hierarchies : sequence of Hierarchy, length n_qi
-        Of the quasi-identifiers.
     uses : sequence of str
         Columns that the table is for; none: the targets, and without targets all columns. A quasi-identifier has no
         association with itself.
-
-    Raises
-    ------
-    ConfigError
-        A column of ``uses`` that the table does not have.
     """
     unknown = [name for name in uses if name not in train.schema]
     if unknown:

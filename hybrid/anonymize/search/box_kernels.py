@@ -16,23 +16,16 @@ from hybrid.base.jit import compiled
 
 
 class Table(NamedTuple):
-    """Rows and how they are numbered on each level.
-
-    Parameters
-    ----------
-    leaves : numpy.ndarray, shape (n_qi, n), uint16 or int32
-        Leaf of each cell.
-    weights : numpy.ndarray, shape (n,), float64
-        Records per row.
-    numbers, starts, sizes : numpy.ndarray
-        Node numbers: :attr:`hybrid.anonymize.search.group_cache.GroupCache.tables`.
-    """
+    """Rows and how they are numbered on each level."""
 
     leaves: Leaves
+    """Leaf of each cell; shape (n_qi, n), uint16 or int32."""
     weights: Numbers
+    """Records per row; shape (n,), float64."""
     numbers: Codes
     starts: Codes
     sizes: Counts
+    """Node numbers: :attr:`hybrid.anonymize.search.group_cache.GroupCache.tables`."""
 
 
 class Costs(NamedTuple):
@@ -126,14 +119,10 @@ def explore(
 
     Parameters
     ----------
-    table, costs, limits : Table, Costs, Limits
-        What to group, minimize and obey.
     forbidden : numpy.ndarray, shape (n_forbidden, n_qi), int64
         No node at or below one of these is feasible.
     low, high : numpy.ndarray, shape (n_qi,), int64
         The box.
-    stack : Stack
-        Working memory.
     left : Boxes
         Receives the boxes that are left. Together they hold each node of the box whose bound is below
         ``limits.value``, unless too many records are suppressed there; boxes of a single node are all that remains of

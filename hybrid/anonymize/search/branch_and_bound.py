@@ -46,15 +46,10 @@ _WORTH = 0.7
 
 @dataclass
 class MergedTables:
-    """Checkers of one table, merged at several nodes; threads may share them.
-
-    Parameters
-    ----------
-    whole : Checker
-        Of the whole table.
-    """
+    """Checkers of one table, merged at several nodes; threads may share them."""
 
     whole: Checker
+    """Of the whole table."""
     _kept: dict[Node, Checker] = field(default_factory=dict)
     _tried: set[Node] = field(default_factory=set)
     _lock: Lock = field(default_factory=Lock)
@@ -118,27 +113,18 @@ class Box:
 
 @dataclass(frozen=True)
 class BoxSearch:
-    """Search of the boxes of one lattice.
-
-    Parameters
-    ----------
-    tables : MergedTables
-        Table, lattice and k. Its other models are not looked at: what they suppress comes on top.
-    costs : RowCosts
-        Bound of the loss by suppressed rows.
-    work : int
-        Rows to read per box, at least; 0: it is cut once.
-    allowed : int
-        Records that may be suppressed.
-    reads : int
-        Times that the rows of a box may be read at least, where ``work`` is not 0.
-    """
+    """Search of the boxes of one lattice."""
 
     tables: MergedTables
+    """Table, lattice and k. Its other models are not looked at: what they suppress comes on top."""
     costs: RowCosts
+    """Bound of the loss by suppressed rows."""
     work: int
+    """Rows to read per box, at least; 0: it is cut once."""
     allowed: int
+    """Records that may be suppressed."""
     reads: int = _READS
+    """Times that the rows of a box may be read at least, where ``work`` is not 0."""
 
     @classmethod
     def of(cls, tables: MergedTables, loss: Loss, allowed: int) -> BoxSearch:
@@ -154,8 +140,6 @@ class BoxSearch:
 
         Parameters
         ----------
-        box : Box
-            More than a single node.
         value : float
             Nodes of this loss or more are of no use.
         forbidden : sequence of Node
@@ -165,8 +149,6 @@ class BoxSearch:
         -------
         boxes : list of Box
             They hold each feasible node of a smaller loss.
-        n_grouped : int
-            How many nodes were grouped.
         """
         from hybrid.anonymize.search import box_kernels
 
@@ -235,14 +217,8 @@ def search(
         Records that may be suppressed; a node that suppresses all is no solution.
     seconds : float
         Time to search. With enough of it the search is complete, and the gap 0.
-    progress : Progress
-        Receives the loss and the gap at intervals.
     persons : int or None
         Persons that may lose all their records; None: as many as the records allow.
-
-    Returns
-    -------
-    Solution or Infeasible
     """
     deadline = time.monotonic() + seconds
     state = _State(checker, loss, allowed, persons)

@@ -35,18 +35,12 @@ def add_up(code: Codes, counts: Counts | None = None) -> tuple[Codes, Counts]:
 
 @dataclass(frozen=True)
 class DistinctRowCounts:
-    """Distinct rows with their number of records.
-
-    Parameters
-    ----------
-    columns : list of numpy.ndarray, each of shape (n,), int
-        Value numbers.
-    counts : numpy.ndarray, shape (n,), int64
-        Records of each row.
-    """
+    """Distinct rows with their number of records."""
 
     columns: list[Codes]
+    """Value numbers; shape (n,), int."""
     counts: Counts
+    """Records of each row; shape (n,), int64."""
 
     def __len__(self) -> int:
         return len(self.counts)
@@ -62,24 +56,18 @@ def too_many(most: int, what: str) -> DataError:
 
 @dataclass(frozen=True)
 class Sensitive:
-    """One sensitive column: how often each value occurs in each distinct row.
-
-    Parameters
-    ----------
-    rows, values, counts : numpy.ndarray, shape (n_pairs,), int64
-        Distinct row, value number and number of records of every combination that occurs.
-    reference : numpy.ndarray, shape (n_values,), float64
-        Relative frequency of each value in the whole table, where a row of a person weighs 1 / (rows of the person).
-        Values are numbered in their own order, a missing one last: a missing value counts as a value.
-    known : pandas.Series, length n_values
-        The values themselves. Private.
-    """
+    """One sensitive column: how often each value occurs in each distinct row."""
 
     rows: Rows
     values: Codes
     counts: Counts
+    """Distinct row, value number and number of records of every combination that occurs; shape (n_pairs,), int64."""
     reference: Numbers
+    """Relative frequency of each value in the whole table, where a row of a person weighs 1 / (rows of the person).
+    Values are numbered in their own order, a missing one last: a missing value counts as a value; shape (n_values,),
+    float64."""
     known: pd.Series
+    """The values themselves. Private; length n."""
 
     @property
     def n_values(self) -> int:
@@ -88,36 +76,26 @@ class Sensitive:
 
 @dataclass(frozen=True)
 class DistinctRows:
-    """The distinct quasi-identifying rows of a table.
-
-    Parameters
-    ----------
-    hierarchies : tuple of Hierarchy, length n_qi
-        One per quasi-identifier.
-    leaves : numpy.ndarray, shape (n_qi, n_distinct), uint16 or int32
-        Leaf of each distinct row in each hierarchy; int32 where a hierarchy has more than 65,536.
-    counts : numpy.ndarray, shape (n_distinct,), int64
-        Records per distinct row; 0 for rows that only the population has.
-    row_of : numpy.ndarray, shape (n_rows,), int64
-        Distinct row of each row that was collected: of each record, where these did not come with counts.
-    sensitive : mapping of str to Sensitive
-        The sensitive columns that privacy models look at.
-    population : numpy.ndarray, shape (n_distinct,), int64, or None
-        People of the population table per distinct row.
-    shared : PersonRows, optional
-        Persons of each distinct row, where a person may have several records (:attr:`persons`).
-    held : mapping of str to Holdings
-        Sensitive values of each person; empty where each record is another person.
-    """
+    """The distinct quasi-identifying rows of a table."""
 
     hierarchies: tuple[Hierarchy, ...]
+    """One per quasi-identifier; length n."""
     leaves: Leaves
+    """Leaf of each distinct row in each hierarchy; int32 where a hierarchy has more than 65,536; shape (n_qi,
+    n_distinct), uint16 or int32."""
     counts: Counts
+    """Records per distinct row; 0 for rows that only the population has; shape (n_distinct,), int64."""
     row_of: Rows
+    """Distinct row of each row that was collected: of each record, where these did not come with counts; shape
+    (n_rows,), int64."""
     sensitive: Mapping[str, Sensitive]
+    """The sensitive columns that privacy models look at."""
     population: Counts | None = None
+    """People of the population table per distinct row; shape (n_distinct,), int64."""
     shared: PersonRows | None = None
+    """Persons of each distinct row, where a person may have several records (:attr:`persons`)."""
     held: Mapping[str, Holdings] = field(default_factory=dict)
+    """Sensitive values of each person; empty where each record is another person."""
 
     @cached_property
     def n_records(self) -> int:
@@ -215,8 +193,6 @@ def collect_distinct_rows(
         Hierarchy leaf of each quasi-identifying value.
     hierarchies : sequence of Hierarchy, length n_qi
         One per quasi-identifier.
-    sensitive : mapping of str to pandas.Series, each of length n_rows
-        Columns that privacy models look at.
     population : numpy.ndarray, shape (n_people, n_qi), int, optional
         Leaves of a population table.
     counts : numpy.ndarray, shape (n_rows,), int, optional
@@ -225,10 +201,6 @@ def collect_distinct_rows(
         Persons of the rows; each record is another person if not given.
     parts : numpy.ndarray, shape (n_rows,), int, optional
         0 or 1: rows of different parts are different; the population is in part 1.
-
-    Returns
-    -------
-    DistinctRows
     """
     n = len(leaves)
     everyone = leaves if population is None else np.concatenate([leaves, population])
@@ -258,25 +230,17 @@ def _leaf_type(hierarchies: Sequence[Hierarchy]) -> npt.DTypeLike:
 
 @dataclass(frozen=True)
 class _People:
-    """Persons of the distinct rows.
-
-    Parameters
-    ----------
-    members : Members
-        By distinct rows.
-    collected : numpy.ndarray, shape (n,), int64
-        Collected row of each entry.
-    groups : numpy.ndarray, shape (n,), int64
-        Number of each entry's person, those without a key last.
-    n_rows, n_known : int
-        Distinct rows, persons with a key.
-    """
+    """Persons of the distinct rows."""
 
     members: Members
+    """By distinct rows."""
     collected: Rows
+    """Collected row of each entry; shape (n,), int64."""
     groups: Codes
+    """Number of each entry's person, those without a key last; shape (n,), int64."""
     n_rows: int
     n_known: int
+    """Distinct rows, persons with a key."""
 
     @classmethod
     def of(cls, members: Members, row_of: Rows, n_rows: int) -> _People:

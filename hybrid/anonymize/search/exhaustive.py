@@ -34,16 +34,8 @@ def search(
 
     Parameters
     ----------
-    allowed : int
-        Records that may be suppressed.
-    progress : Progress
-        Receives the number of nodes that are ruled out.
     persons : float
         Persons that may lose all their records; by default as many as the records allow.
-
-    Returns
-    -------
-    Solution or Infeasible
     """
     run = ExhaustiveSearch(checker, loss, allowed, persons)
     if allowed == 0:

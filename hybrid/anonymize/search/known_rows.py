@@ -31,13 +31,6 @@ MOST_PAIRS = 50_000_000
 def hide_pairs(task: SearchProblem, recoding: Recoding) -> tuple[SearchProblem, Recoding]:
     """Leave out rows until k persons share any two rows.
 
-    Parameters
-    ----------
-    task : SearchProblem
-        With the person of each record.
-    recoding : Recoding
-        The decision for attackers who know one row.
-
     Returns
     -------
     task, recoding : SearchProblem, Recoding

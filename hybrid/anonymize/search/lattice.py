@@ -19,16 +19,11 @@ LevelOf = dict[str, int]
 
 @dataclass(frozen=True)
 class Lattice:
-    """All combinations of the levels that may be chosen.
-
-    Parameters
-    ----------
-    axes : tuple of numpy.ndarray
-        Allowed levels of each quasi-identifier, ascending.
-    """
+    """All combinations of the levels that may be chosen."""
 
     names: tuple[str, ...]
     axes: tuple[Levels, ...]
+    """Allowed levels of each quasi-identifier, ascending."""
 
     @classmethod
     def of(cls, records: DistinctRows, fixed: Mapping[str, int]) -> Lattice:

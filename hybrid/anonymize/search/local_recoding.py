@@ -69,24 +69,16 @@ def recode(task: SearchProblem, progress: Progress) -> Recoding:
 
 @dataclass(frozen=True)
 class Split:
-    """One column's split of every open class.
-
-    Parameters
-    ----------
-    child : numpy.ndarray, shape (n_open,)
-        Node below the present one that each open row would go to.
-    group : numpy.ndarray, shape (n_open,)
-        Number of the (class, child) of each row.
-    stays : numpy.ndarray, shape (n_open,), bool
-        Rows that stay at the present node.
-    merit : numpy.ndarray, shape (n_classes,)
-        How good the split is for each class; 0 if it saves nothing.
-    """
+    """One column's split of every open class."""
 
     child: Nodes
+    """Node below the present one that each open row would go to; shape (n_open,)."""
     group: Codes
+    """Number of the (class, child) of each row; shape (n_open,)."""
     stays: Mask
+    """Rows that stay at the present node; shape (n_open,), bool."""
     merit: Numbers
+    """How good the split is for each class; 0 if it saves nothing; shape (n_classes,)."""
 
 
 class TopDown:
@@ -290,13 +282,6 @@ def _first_per(key: Codes, candidates: Rows, value: Numbers) -> Rows:
 
 def coarsen(task: SearchProblem, recoding: Recoding) -> Recoding:
     """Give suppressed rows labels of their own; nothing is left out.
-
-    Parameters
-    ----------
-    task : SearchProblem
-        With a loss of cells.
-    recoding : Recoding
-        The decision of global recoding.
 
     Returns
     -------

@@ -26,22 +26,15 @@ _FEW = 32
 
 @dataclass(frozen=True)
 class NodeGroups:
-    """The classes at one node.
-
-    Parameters
-    ----------
-    bases : GroupCache
-        Bases of the table.
-    class_of : numpy.ndarray, shape (len(base),), int64
-        Class number of each row of the base.
-    sizes : numpy.ndarray, float64
-        Records per class number; 0 for numbers that are not taken and classes that only the population has.
-    """
+    """The classes at one node."""
 
     bases: GroupCache
+    """Bases of the table."""
     base: Grouping
     class_of: Codes
+    """Class number of each row of the base; shape (len(base),), int64."""
     sizes: Numbers
+    """Records per class number; 0 for numbers that are not taken and classes that only the population has."""
 
     @cached_property
     def of_distinct(self) -> Codes:
@@ -67,19 +60,14 @@ class NodeGroups:
 
 @dataclass(frozen=True)
 class NodeOutcome:
-    """Classes of one node, and the records that are suppressed there.
-
-    Parameters
-    ----------
-    suppressed : numpy.ndarray, shape (len(groups.base),), bool
-        Rows of the base in classes that violate a model.
-    certain : numpy.ndarray, shape (len(groups.base),), bool
-        Rows that are suppressed at every node below this one too; the same array if all models are record-monotone.
-    """
+    """Classes of one node, and the records that are suppressed there."""
 
     groups: NodeGroups
     suppressed: Mask
+    """Rows of the base in classes that violate a model; shape (len(groups.base),), bool."""
     certain: Mask
+    """Rows that are suppressed at every node below this one too; the same array if all models are record-monotone;
+    shape (len(groups.base),), bool."""
 
     @cached_property
     def n_suppressed(self) -> int:
@@ -137,24 +125,16 @@ class NodeOutcome:
 
 @dataclass(frozen=True)
 class Checker:
-    """Checker of lattice nodes: groups records and finds violating classes.
-
-    Parameters
-    ----------
-    k : int
-        Least number of persons in a class; of records, where each is another person.
-    population_k : int
-        Least number of people of the population in a class (k-map); 0: not asked for.
-    rules : sequence of ClassRule
-        Models on sensitive columns.
-    bases : GroupCache
-        The table, and the lattice that nodes are positions in.
-    """
+    """Checker of lattice nodes: groups records and finds violating classes."""
 
     k: int
+    """Least number of persons in a class; of records, where each is another person."""
     population_k: int
+    """Least number of people of the population in a class (k-map); 0: not asked for."""
     rules: Sequence[ClassRule]
+    """Models on sensitive columns."""
     bases: GroupCache
+    """The table, and the lattice that nodes are positions in."""
 
     @property
     def records(self) -> DistinctRows:

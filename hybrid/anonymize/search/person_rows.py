@@ -25,43 +25,29 @@ _SHOWN = 1 << 17
 
 @dataclass(frozen=True)
 class Members:
-    """Persons of some collected rows.
-
-    Parameters
-    ----------
-    rows, persons : numpy.ndarray, shape (n,), int64
-        Collected row and person (:func:`hybrid.table.persons.person_codes`) of each entry.
-    counts : numpy.ndarray, shape (n,), int64, or None
-        Records that each entry stands for; one if not given.
-    """
+    """Persons of some collected rows."""
 
     rows: Rows
     persons: Codes
+    """Collected row and person (:func:`hybrid.table.persons.person_codes`) of each entry; shape (n,), int64."""
     counts: Counts | None = None
+    """Records that each entry stands for; one if not given; shape (n,), int64."""
 
 
 @dataclass(frozen=True)
 class PersonRows:
-    """Distinct pairs of a row and a person with a key.
-
-    Parameters
-    ----------
-    rows, persons : numpy.ndarray, shape (n_pairs,), int64
-        Ordered by row, then by person, 0..n_persons-1.
-    starts : numpy.ndarray, shape (n_rows + 1,), int64
-        Where the pairs of each row start.
-    shown : numpy.ndarray, shape (n_rows,), float64
-        Persons of whom this is the one row that stands for them all. As their sum over rows, it is a lower bound of
-        the persons of a class.
-    n_persons : int
-        Persons with a key.
-    """
+    """Distinct pairs of a row and a person with a key."""
 
     rows: Rows
     persons: Codes
+    """Ordered by row, then by person, 0..n_persons-1; shape (n_pairs,), int64."""
     starts: Rows
+    """Where the pairs of each row start; shape (n_rows + 1,), int64."""
     shown: Numbers
+    """Persons of whom this is the one row that stands for them all. As their sum over rows, it is a lower bound of the
+    persons of a class; shape (n_rows,), float64."""
     n_persons: int
+    """Persons with a key."""
 
     @classmethod
     def of(cls, rows: Rows, persons: Codes, n_rows: int) -> PersonRows:
@@ -91,8 +77,6 @@ class PersonRows:
             Classes for which :attr:`shown` shows fewer.
         sizes : numpy.ndarray, shape (n_classes,), float64
             Records of each class: it has no more persons.
-        least : int
-            Persons.
         classes : callable
             Gives the class of each distinct row, -1 for rows that are in none.
 
@@ -153,27 +137,20 @@ def _places(starts: Rows, rows: Rows) -> Rows:
 
 @dataclass(frozen=True)
 class Holdings:
-    """Sensitive values of each person in each distinct row.
-
-    Parameters
-    ----------
-    rows, persons, values, counts : numpy.ndarray, shape (n,), int64
-        Row, person, value number and number of records of every combination that occurs, ordered by row. Persons are
-        numbered 0..n_persons-1, those without a key last.
-    starts : numpy.ndarray, shape (n_rows + 1,), int64
-        Where the combinations of each row start.
-    n_known, n_persons, n_values : int
-        Persons with a key, all persons, values.
-    """
+    """Sensitive values of each person in each distinct row."""
 
     rows: Rows
     persons: Codes
     values: Codes
     counts: Counts
+    """Row, person, value number and number of records of every combination that occurs, ordered by row. Persons are
+    numbered 0..n_persons-1, those without a key last; shape (n,), int64."""
     starts: Rows
+    """Where the combinations of each row start; shape (n_rows + 1,), int64."""
     n_known: int
     n_persons: int
     n_values: int
+    """Persons with a key, all persons, values."""
 
     @classmethod
     def of(cls, members: Members, groups: Codes, values: Codes, shape: tuple[int, int, int]) -> Holdings:
@@ -224,8 +201,6 @@ class Holdings:
             Class of each distinct row, -1 for rows that are in none.
         asked : numpy.ndarray, shape (n_classes,), bool
             Classes to look at; others are not lacking.
-        least : int
-            Persons with pairwise different values.
         """
         # The rarest values are of different persons, so the different ones among them are a matching: often enough.
         n_classes, chosen = len(asked), self._rarest

@@ -27,34 +27,24 @@ from hybrid.table import Schema, Table
 
 @dataclass(frozen=True)
 class SearchProblem:
-    """Search problem: one table, its hierarchies and what is asked for.
-
-    Parameters
-    ----------
-    train : Table, n records
-        The table, without identifiers. Where the records stay in a file, a table of as many rows and no columns.
-    hierarchies : mapping of str to Hierarchy
-        One per quasi-identifier; those of sensitive columns may be among them.
-    leaves : numpy.ndarray, shape (n, n_qi), int32
-        Leaf of each quasi-identifying value.
-    records : DistinctRows
-        The distinct rows.
-    rules : tuple of ClassRule
-        The models on sensitive columns, as the search applies them.
-    population : Table or None
-        The population of k-map.
-    associations : LevelAssociations or None
-        What each level keeps of them; None where the loss does not ask.
-    """
+    """Search problem: one table, its hierarchies and what is asked for."""
 
     train: Table
+    """The table, without identifiers. Where the records stay in a file, a table of as many rows and no columns; n
+    records."""
     hierarchies: Mapping[str, Hierarchy]
+    """One per quasi-identifier; those of sensitive columns may be among them."""
     options: AnonymizeOptions
     leaves: Leaves
+    """Leaf of each quasi-identifying value; shape (n, n_qi), int32."""
     records: DistinctRows
+    """The distinct rows."""
     rules: tuple[ClassRule, ...]
+    """The models on sensitive columns, as the search applies them."""
     population: Table | None
+    """The population of k-map."""
     associations: LevelAssociations | None = None
+    """What each level keeps of them; None where the loss does not ask."""
 
     @cached_property
     def lattice(self) -> Lattice:
@@ -127,8 +117,6 @@ def recollected(task: SearchProblem, kept: Mask) -> SearchProblem:
 
     Parameters
     ----------
-    task : SearchProblem
-        With the records.
     kept : numpy.ndarray, shape (n,), bool
         Which record goes to which part.
     """
@@ -167,13 +155,7 @@ def encode(table: Table, hierarchies: Sequence[Hierarchy]) -> Leaves:
 def refuse_contradictions(
     schema: Schema, hierarchies: Mapping[str, Hierarchy], options: AnonymizeOptions, population: Table | None
 ) -> None:
-    """Raise if options, columns and hierarchies do not fit together.
-
-    Raises
-    ------
-    ConfigError
-        All problems at once.
-    """
+    """Raise if options, columns and hierarchies do not fit together."""
     problems = list(_contradictions(schema, hierarchies, options, population))
     if problems:
         raise ConfigError(problems)
@@ -212,23 +194,16 @@ def _contradictions(
 
 @dataclass(frozen=True)
 class Solution:
-    """The best node found.
-
-    Parameters
-    ----------
-    found : NodeOutcome
-        What it does to the records.
-    lower_bound : float
-        No feasible node has a smaller loss; equal to the score's value if the search was complete.
-    checked : int
-        How many nodes were grouped.
-    """
+    """The best node found."""
 
     node: Node
     score: LossScore
     found: NodeOutcome
+    """What it does to the records."""
     lower_bound: float
+    """No feasible node has a smaller loss; equal to the score's value if the search was complete."""
     checked: int
+    """How many nodes were grouped."""
 
     @property
     def gap(self) -> float:
@@ -238,60 +213,38 @@ class Solution:
 
 @dataclass(frozen=True)
 class Infeasible:
-    """No feasible node exists (or, if not complete, was found).
-
-    Parameters
-    ----------
-    fewest : int
-        Least number of suppressed records at any node checked.
-    fewest_at : Node
-        Where.
-    complete : bool
-        Whether it is proven that no node is feasible.
-    checked : int
-        How many nodes were grouped.
-    """
+    """No feasible node exists (or, if not complete, was found)."""
 
     fewest: int
+    """Least number of suppressed records at any node checked."""
     fewest_at: Node
+    """Where."""
     complete: bool
+    """Whether it is proven that no node is feasible."""
     checked: int
+    """How many nodes were grouped."""
 
 
 @dataclass(frozen=True)
 class Recoding:
-    """Decision of an engine.
-
-    Parameters
-    ----------
-    nodes : numpy.ndarray, shape (n_distinct, n_qi), int32
-        Hierarchy node of every cell of every distinct row.
-    suppressed : numpy.ndarray, shape (n_distinct,), bool
-        Distinct rows that are left out.
-    levels : dict of str to int, or None
-        Level of each quasi-identifier; None if it differs from row to row.
-    gap : float
-        Proven bound on how much smaller a loss could be; 0 when optimal.
-    coarsened : numpy.ndarray, shape (n_distinct,), bool, or None
-        Distinct rows with coarser labels instead of being left out; None where such rows are left out.
-    """
+    """Decision of an engine."""
 
     nodes: Nodes
+    """Hierarchy node of every cell of every distinct row; shape (n_distinct, n_qi), int32."""
     suppressed: Mask
+    """Distinct rows that are left out; shape (n_distinct,), bool."""
     levels: dict[str, int] | None
+    """Level of each quasi-identifier; None if it differs from row to row."""
     score: LossScore
     gap: float
+    """Proven bound on how much smaller a loss could be; 0 when optimal."""
     coarsened: Mask | None = None
+    """Distinct rows with coarser labels instead of being left out; None where such rows are left out; shape
+    (n_distinct,), bool."""
 
 
 def refuse_impossible(task: SearchProblem) -> None:
-    """Raise if no generalization at all can meet a model.
-
-    Raises
-    ------
-    InfeasibleError
-        k exceeds the table, or a sensitive column has too few distinct values; all problems at once.
-    """
+    """Raise if no generalization at all can meet a model."""
     problems = list(_impossible(task))
     if problems:
         raise InfeasibleError(problems)

@@ -66,8 +66,6 @@ def tradeoff(
         Class sizes, 1 or more.
     limits : sequence of float
         Shares of records that may be left out, 0..1.
-    progress : Progress
-        Receives the number of finished ks.
 
     Returns
     -------
@@ -122,37 +120,24 @@ CLEARLY = 0.1
 
 @dataclass(frozen=True)
 class RuleCost:
-    """Least loss with k and one rule.
-
-    Parameters
-    ----------
-    rule : str
-        The rule in words, such as "l-diversity of heart_disease"; holds no cell value.
-    point : TradeoffPoint
-        The optimum with k and this rule alone.
-    """
+    """Least loss with k and one rule."""
 
     rule: str
+    """The rule in words, such as "l-diversity of heart_disease"; holds no cell value."""
     point: TradeoffPoint
+    """The optimum with k and this rule alone."""
 
 
 @dataclass(frozen=True)
 class RuleCosts:
-    """Least loss with all rules, and with fewer of them.
-
-    Parameters
-    ----------
-    chosen : TradeoffPoint
-        The optimum with k and all rules, as a run finds it.
-    alone : TradeoffPoint
-        The optimum with k alone; equal to ``chosen`` where there is no other rule.
-    rules : tuple of RuleCost
-        In the order of the configuration.
-    """
+    """Least loss with all rules, and with fewer of them."""
 
     chosen: TradeoffPoint
+    """The optimum with k and all rules, as a run finds it."""
     alone: TradeoffPoint
+    """The optimum with k alone; equal to ``chosen`` where there is no other rule."""
     rules: tuple[RuleCost, ...] = ()
+    """In the order of the configuration."""
 
     def causes(self, column: str) -> tuple[str, ...]:
         """Rules that generalize a column further than k alone does.
@@ -173,11 +158,6 @@ class RuleCosts:
 
         Their loss is more than :data:`CLEARLY` above that of k alone, a column that k alone leaves something of goes to
         its root, or no generalization holds them.
-
-        Parameters
-        ----------
-        roots : mapping of str to int
-            Last level of each quasi-identifier.
         """
         if self.alone.loss is None:
             return

@@ -102,8 +102,6 @@ def masking_measures(
     ----------
     table : Table, n records
         The originals of the records that were kept.
-    masked : mapping of str to pandas.Series
-        Every masked column, shape (n,).
     class_ids : numpy.ndarray, shape (n,), int64
         Records with equal quasi-identifiers in the masked table.
 
@@ -153,8 +151,6 @@ def changed_shares(frame: pd.DataFrame, masked: Mapping[str, pd.Series]) -> dict
     ----------
     frame : pandas.DataFrame, n records
         The originals.
-    masked : mapping of str to pandas.Series
-        Masked columns, shape (n,).
     """
     shares = {}
     for name, after in masked.items():

@@ -173,11 +173,6 @@ def merge_groups(groups: Codes, space: RecordSpace, task: MaskingTask) -> Codes:
     -------
     numpy.ndarray, shape (n,), int64
         Unions of groups, 0..n_unions-1.
-
-    Raises
-    ------
-    InfeasibleError
-        The whole table in one group does not meet a model.
     """
     rules = [_Measured(model, task) for model in task.models if isinstance(model, SensitiveModel)]
     if not rules:

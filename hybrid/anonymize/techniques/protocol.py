@@ -22,41 +22,27 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class MaskingTask:
-    """Records and requirements of one step.
-
-    Parameters
-    ----------
-    table : Table, n records
-        The records that earlier steps left, with their original values, without identifiers.
-    k : int
-        Persons of every group, for techniques that make groups.
-    models : tuple of PrivacyModel
-        Privacy models that every group meets, too.
-    hierarchies : mapping of str to Hierarchy
-        Of sensitive columns, for models that need one.
-    """
+    """Records and requirements of one step."""
 
     table: Table
+    """The records that earlier steps left, with their original values, without identifiers; n records."""
     columns: tuple[str, ...]
     k: int
+    """Persons of every group, for techniques that make groups."""
     models: tuple[PrivacyModel, ...] = ()
+    """Privacy models that every group meets, too."""
     hierarchies: Mapping[str, Hierarchy] = field(default_factory=dict)
+    """Of sensitive columns, for models that need one."""
 
 
 @dataclass(frozen=True)
 class Masked:
-    """Values that take the place of the originals, and numbers to publish.
-
-    Parameters
-    ----------
-    values : mapping of str to pandas.Series
-        Every column of the task, shape (n,), in the dtype of its kind.
-    facts : mapping
-        JSON types; no value of a record. Sentences are made of them.
-    """
+    """Values that take the place of the originals, and numbers to publish."""
 
     values: Mapping[str, pd.Series]
+    """Every column of the task, shape (n,), in the dtype of its kind."""
     facts: Mapping[str, Any] = field(default_factory=dict)
+    """JSON types; no value of a record. Sentences are made of them."""
 
 
 class Technique(Options):

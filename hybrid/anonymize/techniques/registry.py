@@ -75,13 +75,7 @@ Assigned = tuple[tuple[Technique, tuple[str, ...]], ...]
 
 
 def refuse_misfits(options: AnonymizeOptions) -> None:
-    """Check steps and the other options of the section against each other.
-
-    Raises
-    ------
-    ValueError
-        They contradict each other.
-    """
+    """Check steps and the other options of the section against each other."""
     steps = options.technique
     if generalizes(options):
         return

@@ -23,25 +23,19 @@ class Axis:
     Numbers and dates are standardized; ordered categories are ranks over the range of ranks; other categories,
     booleans, and whether a value is missing are codes, and two codes are equal (0) or different (1), as in
     Domingo-Ferrer and Torra 2005 (doi 10.1007/s10618-005-0007-5).
-
-    Parameters
-    ----------
-    numbers : numpy.ndarray, shape (n,), float64, or None
-        Positions; 0 where the value is missing. None for categories without an order.
-    codes : numpy.ndarray, shape (n,), int64, or None
-        Code of each value: of the category, or 1 where a number is missing; None for numbers without missing ones.
-    values : numpy.ndarray
-        Value of each rank or code, the missing one (if any) last; of numbers their mean and standard deviation.
-    ordinal : bool
-        Whether the column is one of ordered categories.
     """
 
     column: Column
     dtype: object
     numbers: Numbers | None
+    """Positions; 0 where the value is missing. None for categories without an order; shape (n,), float64."""
     codes: Codes | None
+    """Code of each value: of the category, or 1 where a number is missing; None for numbers without missing ones; shape
+    (n,), int64."""
     values: Array
+    """Value of each rank or code, the missing one (if any) last; of numbers their mean and standard deviation."""
     ordinal: bool = False
+    """Whether the column is one of ordered categories."""
 
 
 @dataclass(frozen=True)

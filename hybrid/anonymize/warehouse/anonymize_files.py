@@ -45,37 +45,27 @@ _TEXT_BYTES = 400
 
 @dataclass(frozen=True)
 class FileTask:
-    """Files to be anonymized.
-
-    Parameters
-    ----------
-    rows : ParquetRows
-        Their rows.
-    hierarchies : mapping of str to Path or HierarchySpec
-        The file, or the description, of each quasi-identifier's hierarchy.
-    options : AnonymizeOptions
-        What to do; engine exact.
-    work : Path
-        A private folder for what does not fit into memory.
-    memory : float
-        Bytes that DuckDB and the search may take, beyond what the program itself needs.
-    training : numpy.ndarray, shape (n_rows,), bool, or None
-        Records that are anonymized, all if None; the others' values count for kinds and hierarchies only.
-    persons : numpy.ndarray, shape (n_rows,), int64, or None
-        Person of each record (:func:`hybrid.table.persons.person_codes`); None: each is another person.
-    population : Table or None
-        Of k-map.
-    """
+    """Files to be anonymized."""
 
     rows: ParquetRows
+    """Their rows."""
     data: DataOptions
     hierarchies: Mapping[str, HierarchySource]
+    """The file, or the description, of each quasi-identifier's hierarchy."""
     options: AnonymizeOptions
+    """What to do; engine exact."""
     work: Path
+    """A private folder for what does not fit into memory."""
     memory: float
+    """Bytes that DuckDB and the search may take, beyond what the program itself needs."""
     training: Mask | None = None
+    """Records that are anonymized, all if None; the others' values count for kinds and hierarchies only; shape
+    (n_rows,), bool."""
     persons: Codes | None = None
+    """Person of each record (:func:`hybrid.table.persons.person_codes`); None: each is another person; shape (n_rows,),
+    int64."""
     population: Table | None = None
+    """Of k-map."""
 
     @property
     def asked(self) -> AnonymizationRequest:
@@ -90,14 +80,10 @@ def anonymize_files(task: FileTask, target: Path, recorder: Recorder, progress: 
 
     Parameters
     ----------
-    task : FileTask
-        What to do.
     target : Path
         The Parquet file to write, under a temporary name: it is complete when this returns.
     recorder : Recorder
         Gets the stages' seconds and peak memory.
-    progress : Progress
-        Receives the stages, and the progress of the search.
 
     Returns
     -------
@@ -137,21 +123,14 @@ def _rows(task: FileTask, session: DuckdbWarehouse, copied: ParquetRows) -> Ware
 
 @dataclass(frozen=True)
 class _Columns:
-    """Columns of the written file.
-
-    Parameters
-    ----------
-    schema : pyarrow.Schema
-        Names and types, quasi-identifiers as texts.
-    written : mapping of str to pyarrow.Array
-        For columns whose values are written otherwise than they are read: those by their numbers.
-    numbers : mapping of str to ValueNumbers
-        The values of these columns as they are read.
-    """
+    """Columns of the written file."""
 
     schema: pa.Schema
+    """Names and types, quasi-identifiers as texts."""
     written: Mapping[str, pa.Array] = field(default_factory=dict)
+    """For columns whose values are written otherwise than they are read: those by their numbers."""
     numbers: Mapping[str, ValueNumbers] = field(default_factory=dict)
+    """The values of these columns as they are read."""
 
     @classmethod
     def of(cls, task: FileTask, searched: SearchedRows, copied: ParquetRows) -> _Columns:

@@ -144,8 +144,7 @@ class SearchedRows:
     def summary(self, verified: VerifiedClasses, recorder: Recorder) -> AnonymizationResult:
         seconds = next(stage.seconds for stage in recorder.stages if stage.name == "search")
         found = summarize(self.decided.task, self.decided.recoding, verified.sizes, seconds)
-        least = verified.reached["k"] if self.combinations.counted.members is not None else None
-        return replace(found, verified=verified.reached, min_class_persons=least)
+        return replace(found, verified=verified.reached, min_class_persons=verified.reached["k"])
 
     def told(self, result: AnonymizationResult, labels: str) -> WarehouseResult:
         """Aggregates of the anonymization, once the labels are verified."""

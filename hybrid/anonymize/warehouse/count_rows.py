@@ -25,43 +25,28 @@ _NUMBER_BYTES = 160
 
 @dataclass(frozen=True)
 class WarehouseRows:
-    """The rows of a table in a warehouse.
-
-    Parameters
-    ----------
-    warehouse : Warehouse
-        Where they are.
-    table : ibis table
-        With the keys of their persons (:func:`hybrid.anonymize.warehouse.expressions.with_keys`).
-    persons : tuple of str
-        Columns that name the person of a row; none: each row is another person.
-    others : ibis table or None
-        All rows of the source, where some of them are not anonymized: their values count for kinds and hierarchies.
-    """
+    """The rows of a table in a warehouse."""
 
     warehouse: Warehouse
+    """Where they are."""
     table: Any
+    """With the keys of their persons (:func:`hybrid.anonymize.warehouse.expressions.with_keys`)."""
     persons: tuple[str, ...]
+    """Columns that name the person of a row; none: each row is another person."""
     others: Any | None = None
+    """All rows of the source, where some of them are not anonymized: their values count for kinds and hierarchies."""
 
 
 @dataclass(frozen=True)
 class CombinationTable:
-    """Distinct combinations of values, in the warehouse and here.
-
-    Parameters
-    ----------
-    kept : ibis table
-        With a number for each.
-    counted : CountedRows
-        The same, with records and persons.
-    numbers : numpy.ndarray, shape (n_combinations,), int64
-        The number of each one of ``counted``.
-    """
+    """Distinct combinations of values, in the warehouse and here."""
 
     kept: Any
+    """With a number for each."""
     counted: CountedRows
+    """The same, with records and persons."""
     numbers: Codes
+    """The number of each one of ``counted``; shape (n_combinations,), int64."""
 
 
 def most_combinations(n_bytes: float, n_columns: int) -> int:
@@ -74,13 +59,6 @@ def count_rows(rows: WarehouseRows, asked: AnonymizationRequest, most: int) -> C
 
     Fetched are each column's distinct values, the combinations with their counts, and for persons with several
     combinations the pairs of both, as numbers.
-
-    Parameters
-    ----------
-    rows : WarehouseRows
-        All of them are counted.
-    most : int
-        Combinations that memory has room for.
 
     Raises
     ------

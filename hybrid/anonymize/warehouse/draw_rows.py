@@ -125,10 +125,9 @@ def draw_rows(
     with stage("sample", recorder, progress):
         key = key_of(fingerprint(content, columns, decided.task.hierarchies))
         drawn, units = _draw(searched, kept, columns, result, size, key)
-    persons = units if rows.persons else None
     assert decided.recoding.levels is not None
     return WholeTable(
-        result=replace(result, drawn=drawn.num_rows, drawn_persons=persons),
+        result=replace(result, drawn=drawn.num_rows, drawn_persons=units),
         schema=decided.schema.only(asked.names),
         hierarchies=used,
         levels=decided.recoding.levels,

@@ -137,8 +137,6 @@ def classified(combinations: Any, classes: Any, names: Sequence[str]) -> Any:
 
     Parameters
     ----------
-    combinations : ibis table
-        With the columns ``names`` and :data:`NUMBER`.
     classes : ibis table
         :data:`CLASS` by :data:`NUMBER`; not of combinations that are left out.
     """
@@ -146,17 +144,7 @@ def classified(combinations: Any, classes: Any, names: Sequence[str]) -> Any:
 
 
 def kept_rows(rows: Any, combinations: Any, names: Sequence[str], missing: Collection[str]) -> Any:
-    """Released rows as they are, with the number of their class.
-
-    Parameters
-    ----------
-    rows : ibis table
-        With the columns ``names``.
-    combinations : ibis table
-        As :func:`classified`.
-    missing : collection of str
-        The columns that lack values.
-    """
+    """Released rows as they are, with the number of their class."""
     beside = combinations.rename({f"hybrid_value_{at}": name for at, name in enumerate(names)})
     equal = []
     for at, name in enumerate(names):
@@ -240,7 +228,6 @@ def digested(rows: Any, unit: Sequence[str], key: Any, *, each_row: bool, engine
 
     Parameters
     ----------
-    rows : ibis table
     unit : sequence of str
         Columns that name the unit.
     key : ibis table

@@ -62,21 +62,14 @@ def parts_of(records: Counts, most: float) -> Iterator[Part]:
 
 @dataclass(frozen=True)
 class Classes:
-    """Classes of released rows, in the order of their labels.
-
-    Parameters
-    ----------
-    labels : pyarrow.Table, n_classes rows
-        The labels of each, in dictionaries whose texts are in order; one column per quasi-identifier.
-    records : numpy.ndarray, shape (n_classes,), int64
-        Rows of each.
-    of_row : numpy.ndarray, shape (n_distinct,), int64
-        Class of each distinct row of the search; -1 for those that are left out.
-    """
+    """Classes of released rows, in the order of their labels."""
 
     labels: pa.Table
+    """The labels of each, in dictionaries whose texts are in order; one column per quasi-identifier."""
     records: Counts
+    """Rows of each; shape (n_classes,), int64."""
     of_row: Codes
+    """Class of each distinct row of the search; -1 for those that are left out; shape (n_distinct,), int64."""
 
     @classmethod
     def of(cls, decided: Decision) -> Classes:
@@ -103,25 +96,17 @@ class Classes:
 
 @dataclass(frozen=True)
 class SentClasses:
-    """Classes of a decision, and the rows of a warehouse in them.
-
-    Parameters
-    ----------
-    names : list of str
-        The quasi-identifiers.
-    classes : Classes
-        With their labels here.
-    combinations : ibis table
-        The class of each combination of values.
-    missing : set of str
-        Quasi-identifiers that lack values.
-    """
+    """Classes of a decision, and the rows of a warehouse in them."""
 
     rows: WarehouseRows
     names: list[str]
+    """The quasi-identifiers."""
     classes: Classes
+    """With their labels here."""
     combinations: Any
+    """The class of each combination of values."""
     missing: set[str]
+    """Quasi-identifiers that lack values."""
 
     def kept(self, part: Part | None = None) -> Any:
         """Released rows of a part with the number of their class, an expression; all without a part."""
@@ -178,10 +163,6 @@ def verify_rows(
 
     Parameters
     ----------
-    written : ibis table
-        The released rows.
-    asked, combinations, decided : AnonymizationRequest, CombinationTable, Decision
-        What was asked for, counted and decided.
     values : sequence of pyarrow.Array, optional
         The values of each attribute by their numbers, as they are written; as they were counted if not given.
 
@@ -206,13 +187,7 @@ def verify_rows(
 
 
 def _positions(found: pa.ChunkedArray, values: pa.Array, counted: Codes) -> Codes:
-    """Numbers of values as they are written, of the numbers that were counted.
-
-    Raises
-    ------
-    VerificationError
-        A value is none of those.
-    """
+    """Numbers of values as they are written, of the numbers that were counted."""
     numbers = np.unique(counted)
     at = pc.index_in(found.combine_chunks().cast(values.type), value_set=values.take(pa.array(numbers)))
     if at.null_count:

@@ -295,7 +295,6 @@ class _Joint(Rule):
 
 
 def _codes(values: Sequence[_Values], names: Sequence[str], table: Table) -> Codes:
-    """Numbers of the values of several columns, shape (n_rows, n_columns)."""
     return np.column_stack([known.codes(table.frame[name]) for known, name in zip(values, names, strict=True)])
 
 

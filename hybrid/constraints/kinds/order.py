@@ -123,15 +123,12 @@ class Le(Constraint):
                     yield _AboveAll(orders[0], *ends, lows)
 
     def _is_unlike(self, table: Table) -> bool:
-        """True for numbers of different kinds and for times of day, whose differences are not counted."""
         kinds = [table.schema[name].kind for name in self.le]
         return not all(kind.is_temporal for kind in kinds) and (len(set(kinds)) > 1 or not kinds[0].is_number)
 
 
 @dataclass(frozen=True, eq=False)
 class _Order(Rule):
-    """Order held by drawing again."""
-
     constraint: Le
 
     def repair(self, table: Table, before: Table, rng: np.random.Generator) -> Table:  # noqa: ARG002 - nothing drawn
@@ -147,15 +144,8 @@ class _Gap(Gap, _Order):
 
 @dataclass(frozen=True, eq=False)
 class _AboveAll(_Gap):
-    """Several orders held by learning the difference from the largest of the columns below.
-
-    Parameters
-    ----------
-    lows : tuple of str
-        These columns.
-    """
-
     lows: tuple[str, ...]
+    """These columns."""
 
     @property
     def columns(self) -> tuple[str, ...]:
@@ -196,7 +186,6 @@ def _allowed(low: Column, high: Column) -> float:
 
 
 def _above(table: Table, columns: Sequence[Column]) -> Numbers:
-    """Share of the rows in which the first of two columns is above the second, shape (n_columns, n_columns)."""
     values = np.array([in_order(table, column) for column in columns]).reshape(len(columns), len(table))
     timed = np.array([column.kind is Kind.DATETIME for column in columns], dtype=bool)[:, None]
     days = np.where(timed, np.floor(values / SECONDS_OF_A_DAY) * SECONDS_OF_A_DAY, values)
@@ -253,8 +242,6 @@ class Tied(Constraint):
 
 @dataclass(frozen=True, eq=False)
 class _Bounded(Gap):
-    """Gap between the bounds of the training persons."""
-
     def broken(self, table: Table) -> Mask:
         found = gaps(table, *self.constraint.columns)
         return np.asarray((found < self.low) | (found > self.high))

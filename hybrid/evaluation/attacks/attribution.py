@@ -42,8 +42,6 @@ def matching(queries: Columns, references: Columns, radius: float, weights: Arra
 
     Parameters
     ----------
-    queries, references : Columns
-        Records in one space.
     radius : float
         Largest difference of two numbers, in units of the space: below 1, the distance of missing from a number.
     weights : numpy.ndarray, shape (n_references,), optional

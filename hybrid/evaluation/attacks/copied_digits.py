@@ -51,8 +51,6 @@ def written(values: pd.Series, column: Column) -> tuple[Array, Array]:
     ----------
     values : pandas.Series, shape (n,)
         Numbers in the dtype of the column's kind.
-    column : Column
-        Its decimals and decimal mark count.
 
     Returns
     -------

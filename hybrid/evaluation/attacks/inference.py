@@ -257,10 +257,6 @@ def is_right(context: Context, records: Encoded, at: int, guess: Array) -> Array
 
     Parameters
     ----------
-    records : Encoded
-        n records with a known secret.
-    at : int
-        Position of the secret in the coding.
     guess : numpy.ndarray, shape (n,)
         Ranks of categories, or numbers, which count within the options' tolerance.
     """

@@ -102,8 +102,6 @@ def scores(context: Context, people: People | None = None) -> tuple[Array, Array
 
     Parameters
     ----------
-    context : Context
-        The tables.
     people : tuple of Part, optional
         Training and control records that are attacked; all by default.
     """
@@ -272,8 +270,6 @@ def accused(context: Context, train: Array, control: Array) -> Measure:
 
     Parameters
     ----------
-    context : Context
-        Whose confidence counts.
     train, control : numpy.ndarray, shapes (n_train,), (n_control,)
         Score of each person, higher where the person seems to be in the data.
     """

@@ -323,10 +323,6 @@ def rates(inside: Array, outside: Array, last: Array, false_alarms: tuple[float,
     ----------
     inside, outside : numpy.ndarray, shape (n_scores,)
         Weights of members and of non-members, by falling score; 0 on the other side.
-    last : numpy.ndarray
-        Last position of every group of equal scores.
-    false_alarms : tuple of float
-        As for :func:`found_at`.
     """
     detected, alarms = (np.concatenate([[0.0], np.cumsum(side)[last]]) for side in (inside, outside))
     if not detected[-1] or not alarms[-1]:
@@ -383,8 +379,6 @@ def chosen_people(context: Context) -> tuple[list[Array], Array, int]:
     attacked : numpy.ndarray, shape (n,), int
         Positions in the pool: the most exposed, then random others. A person is as exposed as the row least like
         others (:func:`~.vulnerability.unlike_others`).
-    exposed : int
-        Number of the most exposed.
     """
     options, rng = options_of(context), context.random("pool")
     rows, unlike = rows_of_people(context)

@@ -126,8 +126,6 @@ def attacked_people(
 
     Parameters
     ----------
-    context : Context
-        Whose the records are; its confidence.
     train, control : numpy.ndarray, shapes (n_train,), (n_control,), 0..1
         Success of each attack, or its probability.
     rows : tuple of two numpy.ndarray of int, optional

@@ -18,25 +18,18 @@ from hybrid.table.holders import holders
 
 
 class Rare(NamedTuple):
-    """Shares of the rows with a rare value in one column.
-
-    Parameters
-    ----------
-    train, control : float
-        Cells whose value at most ``most`` training and control people hold, one of them at least a training (control)
-        person of equally large parts of both, 0..1.
-    error : float
-        Standard error of their difference, clustered by value.
-    kept : float
-        Share of the training people in each comparison, 0..1.
-    """
+    """Shares of the rows with a rare value in one column."""
 
     column: str
     most: int
     train: float
     control: float
+    """Cells whose value at most ``most`` training and control people hold, one of them at least a training (control)
+    person of equally large parts of both, 0..1."""
     error: float
+    """Standard error of their difference, clustered by value."""
     kept: float
+    """Share of the training people in each comparison, 0..1."""
 
     def excess(self, n: int, confidence: float) -> tuple[float, float, float]:
         """Difference of both shares and its bounds, per whole training set.

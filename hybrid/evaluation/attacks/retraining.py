@@ -61,13 +61,6 @@ def retrained(
     """Number and synthetic table of each training.
 
     There are ``count`` trainings, or as many as the time allows.
-
-    Parameters
-    ----------
-    step : str
-        What progress calls it.
-    build : callable
-        Training records of the i-th training.
     """
     assert context.making.again is not None
     limit, started = options_of(context).seconds, time.monotonic()
@@ -83,13 +76,7 @@ Order = Mapping[str, tuple[str, ...]]
 
 
 def with_places(table: Table, order: Order) -> Table:
-    """Table whose ordered columns hold the places of their values.
-
-    Raises
-    ------
-    ConfigError
-        A column has values that its order does not list.
-    """
+    """Table whose ordered columns hold the places of their values."""
     if not order:
         return table
     frame = table.frame.copy(deep=False)
@@ -174,19 +161,13 @@ class Rows:
 
 @dataclass(frozen=True)
 class Coder:
-    """Coding that an attacker learns from own people and the attacked.
-
-    Parameters
-    ----------
-    vocabularies : tuple of (str, pandas.Index)
-        Values of the categorical columns, the most frequent first; the code after the last is missing, and a value
-        that is not in it has the code :attr:`unseen`.
-    ranges : tuple of (str, float, float)
-        Least value and range of the other columns.
-    """
+    """Coding that an attacker learns from own people and the attacked."""
 
     vocabularies: tuple[tuple[str, pd.Index], ...]
+    """Values of the categorical columns, the most frequent first; the code after the last is missing, and a value that
+    is not in it has the code :attr:`unseen`."""
     ranges: tuple[tuple[str, float, float], ...]
+    """Least value and range of the other columns."""
 
     @property
     def unseen(self) -> int:

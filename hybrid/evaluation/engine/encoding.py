@@ -22,19 +22,14 @@ ID_SPAN = 10
 
 @dataclass(frozen=True)
 class Encoded:
-    """The rows of one table in the shared coding.
-
-    Parameters
-    ----------
-    ranks : numpy.ndarray, shape (n, p), int32
-        Position of each value in the column's vocabulary; -1 where missing. Equal ranks are equal values.
-        Numbers and dates are ranked by size, categories by how frequent they are (so names do not matter).
-    numbers : numpy.ndarray, shape (n, p), float64
-        Numbers as they are, dates and times in seconds; NaN where missing or infinite, and in categorical columns.
-    """
+    """The rows of one table in the shared coding."""
 
     ranks: Array
+    """Position of each value in the column's vocabulary; -1 where missing. Equal ranks are equal values. Numbers and
+    dates are ranked by size, categories by how frequent they are (so names do not matter); shape (n, p), int32."""
     numbers: Array
+    """Numbers as they are, dates and times in seconds; NaN where missing or infinite, and in categorical columns; shape
+    (n, p), float64."""
 
     def __len__(self) -> int:
         return len(self.ranks)
@@ -56,24 +51,16 @@ class Encoded:
 
 @dataclass(frozen=True)
 class Encoding:
-    """Common vocabulary of the tables.
-
-    Parameters
-    ----------
-    columns : tuple of Column
-        The p columns that are compared, by name (so that the order in the file does not matter).
-    excluded : dict
-        Columns that are not compared, and why.
-    tables : tuple of Encoded
-        In the order given to :func:`encode`.
-    cardinality : numpy.ndarray, shape (p,), int64
-        Distinct non-missing values in all tables together.
-    """
+    """Common vocabulary of the tables."""
 
     columns: tuple[Column, ...]
+    """The p columns that are compared, by name (so that the order in the file does not matter)."""
     excluded: dict[str, str]
+    """Columns that are not compared, and why."""
     tables: tuple[Encoded, ...]
+    """In the order given to :func:`encode`."""
     cardinality: Array
+    """Distinct non-missing values in all tables together; shape (p,), int64."""
 
     @property
     def names(self) -> list[str]:
@@ -139,7 +126,6 @@ def _why_not(column: Column, rank: Array, number: Array, count: int, real: Seque
 
 
 def _distinct(ranks: Array) -> bool:
-    """True if no value, and no missing one, is there twice."""
     return int(np.bincount(ranks + 1).max(initial=0)) <= 1
 
 

@@ -100,7 +100,6 @@ def failure_ratio(train: tuple[float, float], control: tuple[float, float], conf
 
 
 def _failures(successes: float, attempts: float, confidence: float) -> tuple[float, float, float]:
-    """Observed rate of failure, 0..1, with Wilson bounds."""
     return 1 - successes / attempts, *share_interval(1 - successes / attempts, attempts, confidence)
 
 
@@ -287,7 +286,6 @@ def weighted_auc_interval(
 
 
 def _below(values: Array, ordered: Array) -> Array:
-    """Number of sorted others below each value, ties counting half."""
     counts: Array = (np.searchsorted(ordered, values, "left") + np.searchsorted(ordered, values, "right")) / 2
     return counts
 

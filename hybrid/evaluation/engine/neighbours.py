@@ -39,8 +39,6 @@ def nearest(
 
     Parameters
     ----------
-    space : Space
-        In which both were placed.
     references : Columns or Sorted
         The records, or what :func:`in_blocks` made of them: for several searches.
     k : int
@@ -65,8 +63,6 @@ def nearest_of_others(
 
     Parameters
     ----------
-    space : Space
-        In which both were placed.
     persons : numpy.ndarray, shape (n_references,), int
         Person of each reference.
     owners : numpy.ndarray, shape (n,), int
@@ -142,8 +138,6 @@ def within(space: Space, queries: Columns, references: Columns, reach: Array, ow
 
     Parameters
     ----------
-    space : Space
-        In which both were placed.
     reach : numpy.ndarray, shape (n,), float64
         Largest distance that counts, in units of the space; ties by rounding count.
     own : numpy.ndarray, shape (n,), int64, optional
@@ -195,7 +189,6 @@ def linked(
 
 
 def _beside(first: Columns, second: Columns) -> Columns:
-    """The same records in the columns of both."""
     return Columns(*(np.concatenate(parts) for parts in zip(first, second, strict=True)))
 
 

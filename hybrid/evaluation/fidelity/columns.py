@@ -65,7 +65,6 @@ def marginal(context: Context, at: int, role: Role) -> Marginal:
 
 
 def _compare(context: Context, compare: Compare, columns: Array, worst: Callable[[Array], int]) -> Outcome:
-    """Mean over columns of a comparison with train, for the table and, as reference, for control."""
     rows, reference = {}, []
     for at in columns:
         train = marginal(context, at, "train")

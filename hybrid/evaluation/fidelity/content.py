@@ -13,6 +13,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from hybrid.base.arrays import Array
+from hybrid.base.digits import told_apart
 from hybrid.evaluation.context import Context, Role
 from hybrid.evaluation.engine.intervals import quantile, simultaneous
 from hybrid.evaluation.families import fidelity
@@ -25,20 +26,20 @@ FEWEST_SHARE = 0.05
 """Groups of fewer people are not named: their own numbers are chance."""
 
 
+STILL = "still"
 SHOWN, PERCENT = 5.0, " %"
 """Points by which a share differs between groups, at least, to stand for a link; and its unit."""
 
 
 class _Figure(NamedTuple):
-    """A number of each of some groups, in the real table and in the judged one."""
-
     what: str
     real: Array
     there: Array
     unit: str
 
-    def at(self, group: int) -> tuple[str, str]:
-        return tuple(f"{number[group]:,.{self._digits}f}{self.unit}" for number in (self.real, self.there))  # type: ignore[return-value]
+    def at(self, group: int) -> str:
+        there, real = told_apart(float(self.there[group]), float(self.real[group]), self._digits)
+        return f"{STILL} {real}{self.unit}" if there == real else f"{there}{self.unit} instead of {real}{self.unit}"
 
     @property
     def shows_little(self) -> bool:
@@ -58,16 +59,16 @@ def column_in_words(context: Context, name: str) -> str | None:
         return None
     real, there = (_shares(groups, side) for side in (context.train, context.table))
     at = int(np.argmax(np.abs(real - there)))
-    percent = [f"{100 * share:.0f} %" for share in (there[at], real[at])]
-    return f"{name} {groups.labels[at]}: {percent[0]} of the rows instead of {percent[1]}"
+    percent = told_apart(100 * float(there[at]), 100 * float(real[at]), 0)
+    return f"{name} {groups.labels[at]}: {percent[0]} % of the rows instead of {percent[1]} %"
 
 
 def relation_in_words(context: Context, a: str, b: str) -> str | None:
     """Values of one column where another says most about it, in the real table and in the judged one.
 
     The explained column is the one with fewer groups; its mean where it is a number, else the share of the value that
-    differs most. None where no two groups of the other column are large enough, or where no share differs by
-    :data:`SHOWN`, as of a column whose values are nearly all too rare to be named.
+    differs most. None where no two groups of the other column are large enough, where no share differs by
+    :data:`SHOWN`, as of a column whose values are nearly all too rare to be named, or where both groups are as before.
     """
     groups = {name: _groups(context, name) for name in (a, b)}
     counted = {name: 0 if of is None else len(of) for name, of in groups.items()}
@@ -79,8 +80,8 @@ def relation_in_words(context: Context, a: str, b: str) -> str | None:
     if figure is None or np.isnan(figure.real).any() or figure.shows_little:
         return None
     least, most = int(np.argmin(figure.real)), int(np.argmax(figure.real))
-    parts = [f"{figure.at(at)[1]} instead of {figure.at(at)[0]} where {x} is {by.labels[at]}" for at in (least, most)]
-    return f"{figure.what}: {parts[0]}, and {parts[1]}"
+    parts = [f"{figure.at(at)} where {x} is {by.labels[at]}" for at in (least, most)]
+    return None if all(part.startswith(STILL) for part in parts) else f"{figure.what}: {parts[0]}, and {parts[1]}"
 
 
 def _groups(context: Context, name: str) -> PeopleGroups | None:
@@ -264,17 +265,18 @@ def lost_column(context: Context) -> Outcome:
     details = {
         "columns": listed,
         "worst": worst,
-        "said": column_in_words(context, worst)
-        or f"{worst}: number of different values {_different(context.table, worst)} instead of "
-        f"{_different(context.train, worst)}",
+        "said": column_in_words(context, worst) or _numbers_of_values(context, worst),
         "interval": f"simultaneous over {len(found)}",
     }
     ends = value - step * width, value + step * width
     return Measure(value, *ends, reference, _people(context, "table"), details, together=len(found))
 
 
-def _different(table: Table, name: str) -> int:
-    return int(table.frame[name].nunique())
+def _numbers_of_values(context: Context, name: str) -> str:
+    there, real = (int(table.frame[name].nunique()) for table in (context.table, context.train))
+    if there == real:
+        return f"{name}: {real:,} different values as before, but of other rows"
+    return f"{name}: number of different values {there} instead of {real}"
 
 
 def _column_distances(context: Context, role: Role) -> list[tuple[float, float]]:
@@ -348,6 +350,7 @@ def lost_link(context: Context) -> Outcome:
     order = np.lexsort((b, a, there - real, -low))
     names = context.encoding.names
     worst = names[a[order[0]]], names[b[order[0]]]
+    fell = told_apart(float(real[order[0]]), float(there[order[0]]), 2)
     details: dict[str, Any] = {
         "pairs": [
             {"a": names[a[at]], "b": names[b[at]], "train": float(real[at]), "table": float(there[at])}
@@ -355,8 +358,7 @@ def lost_link(context: Context) -> Outcome:
         ],
         "worst": f"{worst[0]} and {worst[1]}",
         "said": relation_in_words(context, *worst)
-        or f"{worst[0]} and {worst[1]}: their link fell from {real[order[0]]:.2f} to {there[order[0]]:.2f} (0: none, "
-        "1: full)",
+        or f"{worst[0]} and {worst[1]}: their link fell from {fell[0]} to {fell[1]} (0: none, 1: full)",
         "interval": f"simultaneous over {len(linked)}",
     }
     reference = None if context.control is None else float(np.nanmax((train - control)[a, b]))

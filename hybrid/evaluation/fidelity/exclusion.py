@@ -8,6 +8,7 @@ from typing import NamedTuple
 import numpy as np
 
 from hybrid.base.arrays import Array
+from hybrid.base.digits import told_apart
 from hybrid.evaluation.context import Context
 from hybrid.evaluation.engine.intervals import failure_ratio, simultaneous
 from hybrid.evaluation.families import fidelity
@@ -100,8 +101,8 @@ def group_exclusion(context: Context) -> Outcome:
 
 def shortfall_in_words(of: Shortfall, unit: str) -> str:
     """Share of a group in the table and in the training data."""
-    there, share = (f"{100 * value:.1f} %" for value in (of.share_there, of.share))
-    return f"{of.column} {of.group}: {there} of the {unit} instead of {share}"
+    there, share = told_apart(100 * of.share_there, 100 * of.share, 1)
+    return f"{of.column} {of.group}: {there} % of the {unit} instead of {share} %"
 
 
 def shortfalls(groups: Sequence[PeopleGroups], train: Table, table: Table, confidence: float) -> list[Shortfall]:
@@ -135,7 +136,6 @@ def _linked(train: Table, table: Table) -> bool:
 
 
 def _shares(of: PeopleGroups, train: Table, table: Table) -> list[Array]:
-    """Share of each group in both tables; two of shape (n_groups,), 0..1."""
     if _linked(train, table):
         return [of.people(side) / n_persons(side) for side in (train, table)]
     rows = [np.bincount(of.places(side) + 1, minlength=len(of) + 1)[1:] for side in (train, table)]

@@ -20,7 +20,6 @@ _ROLES: tuple[Role, ...] = ("train", "control", "table")
 
 
 def _compared(context: Context, values: Callable[[Role], Any], compare: Callable[[Any, Any], float | None]) -> Outcome:
-    """Comparison of the table with train; that of control with train is the reference."""
     train = values("train")
     value = compare(train, values("table"))
     if value is None:

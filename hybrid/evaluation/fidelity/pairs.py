@@ -169,7 +169,6 @@ def _digitized(context: Context, role: Role, own_edges: bool) -> tuple[Array, Ar
 
 
 def _similarity(a: Array, b: Array, width: int) -> float:
-    """1 - total variation of two sets of pair codes below ``width``."""
     if width > 4 * (len(a) + len(b)):
         distinct, position = np.unique(np.concatenate([a, b]), return_inverse=True)
         a, b, width = position[: len(a)], position[len(a) :], len(distinct)

@@ -87,7 +87,6 @@ def _joined_context(context: Context) -> Context:
 
 
 def _joined(table: Table, parents: Parents) -> Table:
-    """Own columns of the rows that have a parent, with its columns."""
     found = parents.owners >= 0
     rows, owners = table.take(found).only(parents.own), parents.owners[found]
     names = parents.table.schema.names

@@ -15,7 +15,6 @@ from hybrid.table.weights import weights_of
 
 
 def _shares(column: pd.Series, weights: Array, values: pd.Index) -> Array:
-    """Weighted share of each value, and of all others together, last."""
     place = values.get_indexer(pd.Index(column.astype(object)))
     sums = np.bincount(np.where(place < 0, len(values), place), weights, minlength=len(values) + 1)
     shares: Array = sums / sums.sum()

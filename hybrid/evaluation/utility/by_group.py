@@ -100,7 +100,6 @@ def discriminator_groups(context: Context) -> Outcome:
 
 
 def _members(context: Context, table: Table | None, rows: Array) -> Iterator[tuple[str, str, Array]]:
-    """Column, name and positions among ``rows`` of every group's members."""
     assert table is not None
     for groups in groups_of(context):
         places = groups.places(table)[rows]
@@ -115,7 +114,6 @@ def _student(level: float, freedom: int) -> float:
 
 
 def _worst(scored: list[GroupScore], reference: float, n: int) -> Measure:
-    """The group with the highest low end, all in the details."""
     order = sorted(scored, key=lambda one: (-one.low, -one.value, one.column, one.group))
     details = {
         "groups": [one._asdict() for one in order[:MOST_NAMED]],

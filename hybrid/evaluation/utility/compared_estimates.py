@@ -35,35 +35,25 @@ class ComparedEstimate:
 
     Estimates and ends of intervals are rounded to a power of ten, half a standard error at most: they do not tell of
     one person. Other numbers have three significant digits.
-
-    Parameters
-    ----------
-    analysis, name : str
-        Formula, and what is estimated.
-    real, table : (float, float, float)
-        Estimate, and both ends of its interval for conclusions about the population. None: the table has no estimate.
-    overlap : float
-        Of the intervals, 0 (apart) to 1 (equal).
-    difference : float
-        Estimate of the table less the real one, in standard errors of the real one.
-    noise : float
-        Standard error of that difference where chance alone makes it: of the rows that were drawn, and of the sample of
-        records that they were learned from.
-    width : float
-        Standard error of the table's estimate, as for a table of the real size, in standard errors of the real one.
-    concluded : bool or None
-        Whether both intervals say the same: above 0, below 0, or neither. None for means, shares and intercepts.
     """
 
     analysis: str
     name: str
+    """Formula, and what is estimated."""
     real: tuple[float, float, float]
     table: tuple[float, float, float] | None
+    """Estimate, and both ends of its interval for conclusions about the population. None: the table has no estimate."""
     overlap: float
+    """Of the intervals, 0 (apart) to 1 (equal)."""
     difference: float
+    """Estimate of the table less the real one, in standard errors of the real one."""
     noise: float
+    """Standard error of that difference where chance alone makes it: of the rows that were drawn, and of the sample of
+    records that they were learned from."""
     width: float
+    """Standard error of the table's estimate, as for a table of the real size, in standard errors of the real one."""
     concluded: bool | None
+    """Whether both intervals say the same: above 0, below 0, or neither. None for means, shares and intercepts."""
 
 
 class Comparison(NamedTuple):
@@ -106,10 +96,6 @@ def compared(
 
     Parameters
     ----------
-    context : Context
-        Tables of the stage.
-    formulas : sequence of Formula
-        Analyses.
     real, table, control : People
         Rows of each table that are of the group; None without control.
     """
@@ -134,7 +120,6 @@ def survey_of(context: Context) -> Survey:
 
 
 def _real(design: Design, people: People, least: int) -> Fit:
-    """Fit to real people; refused where fewer than ``least`` of them would decide an estimate."""
     numbers = design.numbers(people.frame, people.among)
     few = NotEstimable(f"{design.formula.text}: fewer than {least} people would decide an estimate")
     spread = [*numbers.inputs.T, *([] if design.event is None else [numbers.outcome])]

@@ -11,6 +11,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from hybrid.base.arrays import Array
+from hybrid.base.digits import told_apart
 from hybrid.evaluation.context import Context, Role
 from hybrid.evaluation.engine.intervals import (
     auc,
@@ -94,7 +95,6 @@ def _data(context: Context, task: Task, role: Role, limit: int) -> tuple[Array, 
 
 
 def _rows(context: Context, task: Task, role: Role, limit: int) -> Array:
-    """Rows with a known target, a random sample of more than ``limit``."""
     table = context.encoded(role)
     known = table.ranks[:, task.at] >= 0
     if context.encoding.continuous[task.at]:
@@ -301,7 +301,6 @@ def tstr_linear(context: Context, column: str) -> Outcome:
 
 
 def _rank_correlation(a: Array, b: Array) -> float | None:
-    """Spearman's correlation, -1..1; None if one side does not vary."""
     from scipy.stats import spearmanr
 
     return float(spearmanr(a, b).statistic) if np.ptp(a) > 0 and np.ptp(b) > 0 else None
@@ -396,14 +395,11 @@ def lost_prediction(context: Context) -> Outcome:
 
 def fall_in_words(fall: Mapping[str, Any]) -> str:
     """Sentence on a column whose prediction fell, from its name and both AUCs."""
-    return (
-        f"{fall['column']} can be predicted with {fall['table']:.2f} instead of {fall['train']:.2f} "
-        "(0.5: guessing, 1: sure)"
-    )
+    table, train = told_apart(fall["table"], fall["train"], 2)
+    return f"{fall['column']} can be predicted with {table} instead of {train} (0.5: guessing, 1: sure)"
 
 
 def _targets(context: Context) -> list[int]:
-    """Columns to predict, as positions in the coding: all, or a random sample of very many."""
     weights = _weights(context)
     columns = np.array([at for at in range(len(context.encoding.columns)) if at not in weights], dtype=np.int64)
     if len(columns) < 2:

@@ -75,7 +75,6 @@ def described(rows: Rows) -> Array:
 
 
 def _near_and_random(rows: Rows, person: Rows, rng: np.random.Generator) -> Array:
-    """Rows nearest to a person, then random ones; shape (2 NEAR, n_features)."""
     shuffled = rng.permutation(len(rows))
     near = shuffled[np.argsort(rows.distances_to(person)[shuffled], kind="stable")[:NEAR]]
     chosen: Array = rows.features[np.concatenate([np.resize(near, NEAR), np.resize(shuffled, NEAR)])]

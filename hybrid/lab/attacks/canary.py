@@ -107,7 +107,6 @@ def canary(context: Context, column: str) -> Outcome:
 
 
 def _with_secrets(train: Table, rows: Array, donors: Array, column: str) -> Table:
-    """Some training records, the first with the donors' secrets."""
     secrets = train.frame[column].take(np.concatenate([donors, rows[len(donors) :]])).array
     some = train.take(rows)
     return replace(some, frame=some.frame.assign(**{column: secrets}))

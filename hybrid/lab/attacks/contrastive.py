@@ -110,7 +110,6 @@ def _commonest(secrets: Array, group: Array, near: Array) -> Array:
 
 
 def _modelled(context: Context, source: Encoded, people: Encoded, at: int) -> Array:
-    """Secrets that gradient boosting on the table predicts; shape (m,)."""
     encoding = context.encoding
     rng = context.random(f"cl_inference {encoding.names[at]}")
     rows = rng.permutation(len(source))[:MAX_ROWS] if len(source) > MAX_ROWS else np.arange(len(source))
@@ -317,7 +316,6 @@ def in_space(context: Context, measure: InSpace) -> Outcome:
 
 
 def _mean(found: list[Measure]) -> Measure:
-    """Mean of the measures of several encoders, each with its details."""
     values = [measure.value for measure in found]
     low, high = (_mean_of([getattr(measure, end) for measure in found]) for end in ("low", "high"))
     excess = [
@@ -344,7 +342,6 @@ def _ends(measure: Measure) -> dict[str, object]:
 
 
 def _saying(measure: Measure, embeddings: tuple[Embedding, ...], engine: str) -> Measure:
-    """The measure with the self-check of its encoders."""
     checks = [embedding.check for embedding in embeddings]
     encoder = {
         "engine": engine,

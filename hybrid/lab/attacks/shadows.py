@@ -21,6 +21,7 @@ from hybrid.evaluation.context import Context, Role
 from hybrid.evaluation.engine.intervals import auc_interval, exact_share_interval
 from hybrid.evaluation.measure import Measure, NotComputable, Outcome
 from hybrid.evaluation.options import RetrainOptions
+from hybrid.evaluation.people_in_tables import LinkedPeople
 from hybrid.table import Table
 from hybrid.table.schema import concat_rows
 
@@ -158,9 +159,9 @@ def _train(context: Context, step: Step, role: Role, count: int) -> Trained:
         wanted = max(rows - int(member[i].sum()), 0)
         again = step == "bootstraps"
         chosen = usable[rng.integers(len(usable), size=wanted)] if again else rng.permutation(usable)[:wanted]
-        return Table(
-            concat_rows(source.take(chosen).frame, people.take(np.flatnonzero(member[i])).frame), source.schema
-        )
+        some, these = source.take(chosen), people.take(np.flatnonzero(member[i]))
+        known = np.concatenate([some.persons, these.persons]) if isinstance(source, LinkedPeople) else None
+        return Table(concat_rows(some.frame, these.frame), source.schema, known)
 
     made = retrained(context, f"shadow models, {step}", count, build, rng)
     tables = tuple(with_places(table, options.ordinal) for _, table in made)
@@ -168,7 +169,6 @@ def _train(context: Context, step: Step, role: Role, count: int) -> Trained:
 
 
 def _others(context: Context, role: Role, people: Table, source: Table) -> Array:
-    """Records of a role without those equal to an attacked person."""
     names = context.encoding.names
     mine = pd.MultiIndex.from_frame(people.frame[names].astype(object).astype(str))
     theirs = pd.MultiIndex.from_frame(source.frame[names].astype(object).astype(str))
@@ -211,7 +211,6 @@ def judged(
 
 
 def _mean(attacks: Array, learned: Trained, tested: Trained, more: dict[str, Any]) -> Measure:
-    """The mean over the records, whose coins are independent."""
     values, lows, highs = attacks.T
     value, n = float(values.mean()), len(values)
     low, high = (float(np.sqrt(((values - ends) ** 2).sum())) / n for ends in (lows, highs))

@@ -86,7 +86,6 @@ def spherelet_distances(first: Spherelets, second: Spherelets) -> Array:
 
 
 def _compared(context: Context, embedding: Embedding) -> Outcome:
-    """Mean distance of rows' neighbourhoods to those of training records."""
     space = embedding.space
     table = space.whole("table")
     order = context.encoded("table").order

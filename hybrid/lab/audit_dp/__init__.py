@@ -53,8 +53,6 @@ def audit_privacy(
         Of all bounds together, in (0, 1).
     seed : int
         Of the audit's own draws and of the walk's, but for its noise, which no seed repeats.
-    progress : Progress
-        Called after each game.
 
     Raises
     ------
@@ -80,8 +78,8 @@ def audit_privacy(
 
 
 def _refuse_unstated(pipeline: TableRun) -> None:
-    if not pipeline.is_private:
-        missing = "; ".join(one.text for one in pipeline.explanation.conditions if not one.met)
+    if not pipeline.promises.is_private:
+        missing = "; ".join(one.text for one in pipeline.promises.explanation.conditions if not one.met)
         raise ConfigError(
             f"the configuration states no differential privacy that could be audited; not met: {missing}",
             hint="hybrid explain has all conditions",

@@ -20,30 +20,20 @@ Bound = Callable[[Array, Array], Array]
 
 @dataclass(frozen=True)
 class Attack:
-    """Result of one attack: a lower bound of what is stated.
-
-    Parameters
-    ----------
-    name : str
-        one run, the pair of tables of a game, or the part of the account.
-    quantity : "epsilon" or "rho"
-        What is bounded: epsilon at ``delta``, or rho of zero-concentrated differential privacy but for ``delta``.
-    stated : float
-        The stated bound.
-    delta : float
-        Of the statement.
-    lower : float
-        The quantity is at least this, with the audit's confidence.
-    detail : str
-        Counts behind the bound.
-    """
+    """Result of one attack: a lower bound of what is stated."""
 
     name: str
+    """one run, the pair of tables of a game, or the part of the account."""
     quantity: Literal["epsilon", "rho"]
+    """What is bounded: epsilon at ``delta``, or rho of zero-concentrated differential privacy but for ``delta``."""
     stated: float
+    """The stated bound."""
     delta: float
+    """Of the statement."""
     lower: float
+    """The quantity is at least this, with the audit's confidence."""
     detail: str
+    """Counts behind the bound."""
 
     @property
     def refutes(self) -> bool:
@@ -88,19 +78,13 @@ class Event:
 
 @dataclass(frozen=True)
 class Tally:
-    """Counts of an event that other runs chose.
-
-    Parameters
-    ----------
-    hits, runs : (int, int)
-        Runs with the event and all runs: on the table where it was expected more often, and on the other.
-    detail : str
-        The same in words.
-    """
+    """Counts of an event that other runs chose."""
 
     hits: tuple[int, int]
     runs: tuple[int, int]
+    """Runs with the event and all runs: on the table where it was expected more often, and on the other."""
     detail: str
+    """The same in words."""
 
 
 def play(sides: tuple[Array, Array], bound: Bound, confidence: float) -> Tally:
@@ -112,8 +96,6 @@ def play(sides: tuple[Array, Array], bound: Bound, confidence: float) -> Tally:
     ----------
     sides : two of numpy.ndarray, shape (n_runs, n_facts)
         Facts of each run on the table with the canary, and on the one without it; two runs or more each.
-    bound : Bound
-        What the event is chosen for.
     confidence : float
         Of the bound, in (0, 1).
     """
@@ -149,7 +131,6 @@ def _best(sides: tuple[Array, Array], bound: Bound, confidence: float) -> Event:
 
 
 def _thresholds(values: Array) -> Array:
-    """Middles between neighbouring values, at quantiles."""
     known = np.unique(values)
     at = np.searchsorted(known, np.unique(np.quantile(values, _THRESHOLDS, method="higher")))
     found: Array = (known[np.maximum(at - 1, 0)] + known[at]) / 2
@@ -157,7 +138,6 @@ def _thresholds(values: Array) -> Array:
 
 
 def _gaps(hits: tuple[Array, Array], runs: tuple[int, int]) -> Array:
-    """Differences of frequencies in their standard errors."""
     p, q = ((count + 0.5) / (n + 1) for count, n in zip(hits, runs, strict=True))
     found: Array = (p - q) / np.sqrt(p * (1 - p) / runs[0] + q * (1 - q) / runs[1])
     return found

@@ -111,7 +111,6 @@ def _points(walk: _Walk) -> Iterator[Point]:
 
 
 def _worst(walk: _Walk, epsilon: float = 1.0) -> int:
-    """Size of the class whose count discloses most, with the canary."""
     gamma = 1 - (1 - walk.beta) * math.exp(-epsilon)
     return max(math.floor((walk.k - 1) / gamma) + 1, walk.k)
 
@@ -149,7 +148,6 @@ def _pairs(walk: _Walk, rng: np.random.Generator) -> Iterator[tuple[str, Array, 
 
 
 def _apart(walk: _Walk, rng: np.random.Generator) -> Array:
-    """Up to two records with different labels."""
     drawn = walk.leaves(400, rng)
     found: Array = drawn[np.sort(np.unique(walk.cells(drawn), axis=0, return_index=True)[1])[:2]]
     return found
@@ -172,7 +170,6 @@ def _game(
     confidence: float,
     rng: np.random.Generator,
 ) -> Iterator[Attack]:
-    """Distinguish two neighbouring tables by what is released."""
     with_canary = np.concatenate([others, canary[None]])
     facts, facts_without = (
         np.array([_facts(walk, walk.release(table, int(rng.integers(2**31))), canary) for _ in range(runs)])
@@ -192,7 +189,6 @@ def _facts(walk: _Walk, made: Array, canary: Array) -> tuple[int, int, int]:
 
 
 def _equal(rows: Array, wanted: Array) -> Counts:
-    """Number of rows that equal each wanted one."""
     codes = np.unique(np.concatenate([wanted, rows]), axis=0, return_inverse=True)[1].reshape(-1)
     found: Counts = np.bincount(codes[len(wanted) :], minlength=int(codes.max()) + 1)[codes[: len(wanted)]]
     return found

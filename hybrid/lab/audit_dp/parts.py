@@ -50,19 +50,13 @@ _AT = 5000
 
 @dataclass(frozen=True)
 class Played:
-    """Facts of all plays on two neighbouring tables, and their price.
-
-    Parameters
-    ----------
-    facts : two of numpy.ndarray, shape (n_plays, n_facts)
-        With the canary, and without it.
-    rho, delta : float
-        Of the account.
-    """
+    """Facts of all plays on two neighbouring tables, and their price."""
 
     facts: tuple[Numbers, Numbers]
+    """With the canary, and without it; shape (n_plays, n_facts)."""
     rho: float
     delta: float = 0.0
+    """Of the account."""
 
 
 @dataclass(frozen=True)
@@ -84,7 +78,6 @@ class _Setting:
 
     @property
     def rows(self) -> int:
-        """Rows of one person, at most."""
         return self.stated.rows
 
     def rho(self, most: float) -> float:
@@ -173,7 +166,6 @@ def categories_of_one(setting: _Setting) -> Played:
 
 
 def _found(setting: _Setting, keys: Array, persons: Array) -> tuple[Array, tuple[float, float]]:
-    """Mask of the categories 0..n-1 that were found, and their price."""
     _, whose = np.unique(persons, return_inverse=True)
     values = pd.Series(keys.astype(str), dtype="category")
     coded = setting.coded(values, whose, Kind.CATEGORICAL, KnownColumn())

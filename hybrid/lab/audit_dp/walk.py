@@ -42,18 +42,12 @@ _MOST = 16
 
 @dataclass(frozen=True)
 class Letters:
-    """Values of one column that canaries have.
-
-    Parameters
-    ----------
-    column : Column
-        Of the configuration's table.
-    values : pandas.Series, shape (n,)
-        1 or more, ascending where they have an order.
-    """
+    """Values of one column that canaries have."""
 
     column: Column
+    """Of the configuration's table."""
     values: pd.Series
+    """1 or more, ascending where they have an order; shape (n,)."""
 
     def take(self, codes: Codes) -> pd.Series:
         """Values at these positions; -1 is the missing value."""
@@ -112,7 +106,6 @@ def _declared(column: Column, known: KnownColumn, listed: Mapping[str, Array]) -
 
 
 def _some(values: pd.Series, kind: Kind) -> pd.Series:
-    """At most so many values, evenly taken."""
     at = np.unique(np.linspace(0, len(values) - 1, _MOST).astype(np.int64))
     taken = values.iloc[at].reset_index(drop=True)
     if not kind.is_continuous:
@@ -127,8 +120,6 @@ def as_frame(schema: Schema, letters: Sequence[Letters], codes: Codes, persons: 
     ----------
     schema : Schema
         All columns of the source, identifiers too; these name the person.
-    letters : sequence of Letters
-        Of each column that is no identifier.
     codes : numpy.ndarray, shape (n_rows, n_letters)
         Positions of values.
     persons : numpy.ndarray, shape (n_rows,)
@@ -143,31 +134,21 @@ def as_frame(schema: Schema, letters: Sequence[Letters], codes: Codes, persons: 
 
 @dataclass(frozen=True)
 class Stated:
-    """A stated guarantee and its neighbouring tables.
-
-    Parameters
-    ----------
-    epsilon, delta : float
-        For one person more or less.
-    rho : float or None
-        Budget in zero-concentrated differential privacy, which holds but for ``rho_delta``; None: there is none.
-    rho_delta : float
-        Probability that the bound rho fails.
-    rows : int
-        Rows of one person that are used, at most.
-    draws : int or None
-        Rows that a game draws; None: as configured, and their number is a fact.
-    protects_missing : bool
-        Whether it covers if a column has missing values.
-    """
+    """A stated guarantee and its neighbouring tables."""
 
     epsilon: float
     delta: float
+    """For one person more or less."""
     rho: float | None = None
+    """Budget in zero-concentrated differential privacy, which holds but for ``rho_delta``; None: there is none."""
     rho_delta: float = 0.0
+    """Probability that the bound rho fails."""
     rows: int = 1
+    """Rows of one person that are used, at most."""
     draws: int | None = None
+    """Rows that a game draws; None: as configured, and their number is a fact."""
     protects_missing: bool = True
+    """Whether it covers if a column has missing values."""
 
 
 _OTHERS = 40
@@ -186,24 +167,16 @@ _GUESSED = (0.02, 0.05, 0.1, 0.25, 0.5)
 
 @dataclass(frozen=True)
 class Pair:
-    """Two neighbouring tables.
-
-    Parameters
-    ----------
-    name : str
-        How the canary differs from the others.
-    others : numpy.ndarray, shape (n_others, n_columns)
-        Positions of values; each row is another person.
-    canary : numpy.ndarray, shape (n_columns,)
-        Position of each value, -1 if missing.
-    rows : int
-        Rows of the canary.
-    """
+    """Two neighbouring tables."""
 
     name: str
+    """How the canary differs from the others."""
     others: Codes
+    """Positions of values; each row is another person; shape (n_others, n_columns)."""
     canary: Codes
+    """Position of each value, -1 if missing; shape (n_columns,)."""
     rows: int
+    """Rows of the canary."""
 
 
 @dataclass(frozen=True)
@@ -260,7 +233,6 @@ def _pairs(walk: Walk) -> Iterator[Pair]:
 
 
 def _game(walk: Walk, pair: Pair, runs: int, confidence: float, rng: np.random.Generator) -> Iterator[Attack]:
-    """Distinguish two neighbouring tables by what is released."""
     stated, n = walk.stated, len(pair.others)
     persons = np.arange(n)
     tables = (
@@ -326,7 +298,6 @@ def _one_run(walk: Walk, canaries: int, confidence: float, rng: np.random.Genera
 
 
 def _distinct(walk: Walk, canaries: int, rng: np.random.Generator) -> Codes:
-    """Different records, at most so many; shape (n_canaries, n_columns)."""
     drawn = _random(walk, 20 * canaries, rng)
     first = np.sort(np.unique(drawn, axis=0, return_index=True)[1])[:canaries]
     found: Codes = drawn[first]
@@ -371,7 +342,6 @@ def _fitted(pilots: Sequence[tuple[Mask, Numbers]]) -> Numbers:
 
 
 def _equal(rows: Codes, wanted: Codes) -> Array:
-    """Number of rows that equal each wanted one."""
     codes = np.unique(np.concatenate([wanted, rows]), axis=0, return_inverse=True)[1].reshape(-1)
     counts = np.bincount(codes[len(wanted) :], minlength=int(codes.max()) + 1)
     found: Array = counts[codes[: len(wanted)]]

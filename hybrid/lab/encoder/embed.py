@@ -26,22 +26,15 @@ CHECKED = 500
 
 
 class Check(NamedTuple):
-    """Recognition of records that an encoder was not trained on.
-
-    Parameters
-    ----------
-    records : int
-        Records held back from training, of which each is hidden twice, by two random masks.
-    found : float
-        Share (0..1) whose two points find each other among all; ``chance`` is 1/records.
-    loss : float
-        Contrastive loss of these records in nats; log(records) is guessing.
-    """
+    """Recognition of records that an encoder was not trained on."""
 
     records: int
+    """Records held back from training, of which each is hidden twice, by two random masks."""
     found: float
+    """Share (0..1) whose two points find each other among all; ``chance`` is 1/records."""
     chance: float
     loss: float
+    """Contrastive loss of these records in nats; log(records) is guessing."""
 
 
 @dataclass(frozen=True)
@@ -58,8 +51,6 @@ class Encoder:
 
         Parameters
         ----------
-        records : Encoded
-            n records.
         shown : numpy.ndarray, shape (p,), bool, optional
             Columns that are not hidden; all by default.
 
@@ -111,7 +102,6 @@ class _Embedded(Context):
 
     @cached_property
     def encoding(self) -> Encoding:
-        """The coding, with points in the place of numbers."""
         return replace(self._coded, tables=self._points)
 
     @cached_property

@@ -41,23 +41,16 @@ class Coded(NamedTuple):
 
 @dataclass(frozen=True)
 class Inputs:
-    """Scales and categories of the judged table: what its holder can know.
-
-    Parameters
-    ----------
-    numeric, other : numpy.ndarray, int64
-        Positions of the a continuous and of the b other columns in the coding.
-    center, scale : numpy.ndarray, shape (a,)
-        Mean and standard deviation in the judged table; 0 and 1 where nothing varies.
-    known : tuple of numpy.ndarray of bool
-        For each other column, which of its categories occur in the judged table.
-    """
+    """Scales and categories of the judged table: what its holder can know."""
 
     numeric: Array
     other: Array
+    """Positions of the a continuous and of the b other columns in the coding."""
     center: Array
     scale: Array
+    """Mean and standard deviation in the judged table; 0 and 1 where nothing varies; shape (a,)."""
     known: tuple[Array, ...]
+    """For each other column, which of its categories occur in the judged table."""
 
     @property
     def n_columns(self) -> int:
@@ -126,23 +119,16 @@ EPSILON = 1e-5
 
 @dataclass(frozen=True)
 class Network:
-    """Weights of an encoder.
-
-    Parameters
-    ----------
-    tables : tuple of numpy.ndarray, shape (categories + 2, width of the column)
-        Embeddings of the tokens of each categorical column.
-    weights, biases : tuple of numpy.ndarray, shapes (outputs, inputs) and (outputs,)
-        Of the four linear layers.
-    gains, shifts : tuple of numpy.ndarray, shape (width,)
-        Of the layer norms after the second and the third.
-    """
+    """Weights of an encoder."""
 
     tables: tuple[Array, ...]
+    """Embeddings of the tokens of each categorical column; shape (categories + 2, width of the column)."""
     weights: tuple[Array, ...]
     biases: tuple[Array, ...]
+    """Of the four linear layers; shapes (outputs, inputs) and (outputs,)."""
     gains: tuple[Array, ...]
     shifts: tuple[Array, ...]
+    """Of the layer norms after the second and the third; shape (width,)."""
 
     def points(self, records: Coded) -> Array:
         """Records as points on the unit sphere; shape (n, dimensions), float64."""

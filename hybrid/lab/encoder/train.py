@@ -38,10 +38,6 @@ def train(
         Where training begins; not changed.
     records, held : Encoded
         Records to learn from, and those whose loss ends the training.
-    options : EncoderOptions
-        Temperature, rate, batch, epochs and patience.
-    seed : int
-        Of masks, order and dropout.
 
     Returns
     -------
@@ -80,8 +76,6 @@ def contrast(pair: Sequence[Tensor], temperature: float) -> Tensor:
 
 
 class _Weights:
-    """A network's weights as float32 tensors that are learned."""
-
     def __init__(self, network: Network) -> None:
         parts = (network.tables, network.weights, network.biases, network.gains, network.shifts)
         self.parts = [[torch.tensor(x, dtype=torch.float32, requires_grad=True) for x in part] for part in parts]
@@ -102,7 +96,6 @@ class _Weights:
         return functional.normalize(functional.linear(x, weights[-1], biases[-1]), dim=1)
 
     def network(self) -> Network:
-        """The weights as they are now."""
         return Network(*(tuple(x.detach().numpy().astype(np.float64) for x in part) for part in self.parts))
 
 
@@ -117,13 +110,11 @@ def _hidden_twice(inputs: Inputs, records: Encoded, rng: np.random.Generator) ->
 
 
 def _tensors(records: Coded) -> tuple[Tensor, Tensor]:
-    """Numbers with their absence, and tokens."""
     numbers = np.concatenate([records.numbers, records.absent], axis=1)
     return torch.tensor(numbers, dtype=torch.float32), torch.tensor(records.tokens)
 
 
 def _batches(n: int, size: int, rng: np.random.Generator) -> Iterator[Array]:
-    """Batches of one pass in random order, without a last single record."""
     order = rng.permutation(n)
     yield from (order[start : start + size] for start in range(0, n, size) if n - start > 1)
 

@@ -232,13 +232,6 @@ _ENDINGS = ("en", "es", "n", "s", "e")
 def name_likeness(column: str, table: str, key: str) -> float:
     """Likeness (0..1) of a column's name to the key of a table.
 
-    Parameters
-    ----------
-    column : str
-        A column of another table.
-    table, key : str
-        The table referred to, and its key.
-
     Returns
     -------
     float
@@ -279,8 +272,6 @@ def denotes_people(name: str, *, staff: bool = True) -> bool:
 
     Parameters
     ----------
-    name : str
-        Of a table or of a column.
     staff : bool
         Whether physicians, sellers and others who serve many count, too.
     """

@@ -34,8 +34,6 @@ def guess_hierarchy(column: Column, values: pd.Series) -> HierarchySpec:
 
     Parameters
     ----------
-    column : Column
-        The quasi-identifier.
     values : pandas.Series, shape (n,)
         At least two different values.
     """
@@ -121,8 +119,6 @@ def order_column(table: Table, columns: Sequence[GuessedColumn]) -> str | None:
     ----------
     table : Table
         With the persons of its rows, or those of the parent's rows in their place.
-    columns : sequence of GuessedColumn
-        Of the table.
     """
     dated = [one for one in columns if one.column.kind.is_temporal]
     dates = [one.column.name for one in dated if one.role.role.is_learned or one.role.is_event]

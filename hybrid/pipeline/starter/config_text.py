@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from hybrid.base.errors import ConfigError
+from hybrid.base.language import Language, NoTranslation, language_of
 from hybrid.base.yaml_document import flow
 from hybrid.constraints.constraint import listed
 from hybrid.constraints.discover import Suggestion
@@ -104,7 +105,7 @@ def questions(tables: Sequence[AskedTable]) -> Iterator[str]:
     possible = named(lambda one: targets_of(one.columns)) or named(
         lambda one: possible_targets(one.table, one.columns, one.file)
     )
-    perhaps = f"perhaps {' or '.join(possible.split(', '))}" if possible else "no column looks like it"
+    perhaps = f"perhaps {possible}" if possible else "no column looks like it"
     yield (
         f"what will users predict? {perhaps}: write target: true beside it; without one no metric shows whether models "
         "learn the same from the release"
@@ -139,6 +140,28 @@ def refuse_existing(paths: Iterable[Path], force: bool) -> None:
         beside = f", and so do {len(others)} others that would be written" if others else ""
         hint = "edit it, choose another --out in a folder of its own, or replace all of them with --force"
         raise ConfigError(f"{last}: the file exists{beside}", hint=hint)
+
+
+def in_the_users_language(lines: Iterable[str]) -> Iterator[str]:
+    """Lines of a configuration, their comments in the language of ``HYBRID_LANGUAGE`` where the catalogue has them.
+
+    What the program reads stays: keys, values, and the mark ``review`` in front of a comment.
+    """
+    language = language_of(None)
+    for line in lines:
+        said = (_with_comment(line, found.end(), language) for found in _COMMENT.finditer(line))
+        yield next((one for one in said if one is not None), line)
+
+
+_COMMENT = re.compile(r"(?:^|(?<=\s))# (?:review: )?\s*")
+
+
+def _with_comment(line: str, start: int, language: Language) -> str | None:
+    """The line with what begins at a place in a language; None if that is no message of the catalogue."""
+    try:
+        return None if line[start:] == "review" else f"{line[:start]}{language.say(line[start:])}"
+    except NoTranslation:
+        return None
 
 
 def head_lines(name: str) -> Iterator[str]:

@@ -43,8 +43,6 @@ def guess_config(path: Path, sheet: str | None = None) -> GuessedConfig:
 
     Parameters
     ----------
-    path : Path
-        A data file.
     sheet : str, optional
         Of a workbook; the first if not given.
 
@@ -80,11 +78,6 @@ def guess_frame(frame: Frame) -> GuessedConfig:
     """Guess a configuration from a table in memory; as :func:`guess_config`.
 
     The table is in no file, so each run is given it again.
-
-    Parameters
-    ----------
-    frame : pandas.DataFrame, or any table of Arrow's PyCapsule interface
-        One record per row.
 
     Raises
     ------

@@ -35,24 +35,16 @@ _MEANING: dict[Identity, str] = {
 
 @dataclass(frozen=True)
 class IdentifierEvidence:
-    """Reason to take a column for an identifier.
-
-    Parameters
-    ----------
-    reason : str
-        For messages; holds no cell value.
-    identity : str or None
-        What the column's name denotes; None where it denotes nothing of a person.
-    strong : bool
-        Whether name or form of the values say so, not just that values do not repeat.
-    partial : bool
-        Whether only parts of some values identify, as in remarks.
-    """
+    """Reason to take a column for an identifier."""
 
     reason: str
+    """For messages; holds no cell value."""
     identity: Identity | None = None
+    """What the column's name denotes; None where it denotes nothing of a person."""
     strong: bool = True
+    """Whether name or form of the values say so, not just that values do not repeat."""
     partial: bool = False
+    """Whether only parts of some values identify, as in remarks."""
 
 
 def evidence_of(column: Column, values: pd.Series) -> IdentifierEvidence | None:

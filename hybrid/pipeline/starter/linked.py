@@ -32,6 +32,7 @@ from hybrid.pipeline.starter.config_text import (
     constraints_note,
     drawing_lines,
     head_lines,
+    in_the_users_language,
     labels_line,
     publish_lines,
     questions,
@@ -324,7 +325,7 @@ def write_links(guessed: GuessedLinks, config: Path, force: bool = False) -> tup
 
 def links_text(guessed: GuessedLinks, folder: Path) -> str:
     """Text of the guessed configuration, for a file in ``folder``."""
-    return "\n".join(_lines(guessed, folder)) + "\n"
+    return "\n".join(in_the_users_language(_lines(guessed, folder))) + "\n"
 
 
 def described_links(guessed: GuessedLinks) -> dict[str, HierarchySource]:

@@ -39,8 +39,6 @@ def lasting_traits(table: Table, among: Sequence[str] | None = None) -> Array | 
 
     Parameters
     ----------
-    table : Table
-        One row per record.
     among : sequence of str, optional
         Columns of such traits; all of them if not given.
 
@@ -211,8 +209,6 @@ def second_people(table: Table, person: str) -> tuple[str, ...]:
 
     Parameters
     ----------
-    table : Table
-        One row per record.
     person : str
         The column that names the person of a row.
 

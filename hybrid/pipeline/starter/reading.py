@@ -60,8 +60,6 @@ def guess_reading(path: Path, sheet: str | None = None) -> DataOptions:
 
     Parameters
     ----------
-    path : Path
-        A data file.
     sheet : str, optional
         Of a workbook; the first if not given.
 
@@ -264,20 +262,13 @@ MOST_TABLES = 50
 
 @dataclass(frozen=True)
 class FoundTable:
-    """A table, where it is, and how to read it. Private.
-
-    Parameters
-    ----------
-    place : Path or SqlOptions
-    options : ReadOptions
-        Kinds that differ from what reading infers are under ``columns``.
-    table : Table
-        At least one row.
-    """
+    """A table, where it is, and how to read it. Private."""
 
     place: Path | SqlOptions
     options: ReadOptions
+    """Kinds that differ from what reading infers are under ``columns``."""
     table: Table
+    """At least one row."""
 
 
 @dataclass(frozen=True)
@@ -330,8 +321,6 @@ def read_database(url_env: str, schema: str | None = None, only: Sequence[str] =
 
     Parameters
     ----------
-    url_env : str
-        The environment variable with its URL.
     schema : str or None
         None: the default schema.
     only : sequence of str

@@ -45,75 +45,50 @@ _SPARSE = 10
 
 @dataclass(frozen=True)
 class Declared:
-    """Keys and references that a database declares.
-
-    Parameters
-    ----------
-    keys : mapping
-        Table -> the one column of its primary key.
-    references : frozenset of (str, str, str, str)
-        Table, column, table referred to, its column.
-    """
+    """Keys and references that a database declares."""
 
     keys: Mapping[str, str] = field(default_factory=dict)
+    """Table -> the one column of its primary key."""
     references: frozenset[tuple[str, str, str, str]] = frozenset()
+    """Table, column, table referred to, its column."""
 
 
 @dataclass(frozen=True)
 class Pairs:
-    """A table whose rows pair rows of two tables, such as the rights of clients on accounts.
-
-    Parameters
-    ----------
-    table, column, owner : str
-        The table, its column with the key of the owned row, and that with the key of its owner.
-    prefer : str or None
-        Condition that one pair of every owned row meets; None where no value occurs so.
-    shared : int
-        Owned rows with several pairs.
-    """
+    """A table whose rows pair rows of two tables, such as the rights of clients on accounts."""
 
     table: str
     column: str
     owner: str
+    """The table, its column with the key of the owned row, and that with the key of its owner."""
     prefer: str | None
+    """Condition that one pair of every owned row meets; None where no value occurs so."""
     shared: int
+    """Owned rows with several pairs."""
 
 
 @dataclass(frozen=True)
 class Reference:
-    """A column that refers to the key of another table.
-
-    Parameters
-    ----------
-    table, column : str
-        The referring column.
-    parent, key : str
-        The table referred to, and its key.
-    likeness : float
-        Of the names, 0..1; 1 for a declared reference.
-    unknown : int
-        Rows whose value is no key.
-    missing : int
-        Rows without a value.
-    childless : int
-        Keys that no row refers to.
-    most : int
-        Rows that refer to one key, at most.
-    declared : bool
-        Whether the database declares it.
-    """
+    """A column that refers to the key of another table."""
 
     table: str
     column: str
+    """The referring column."""
     parent: str
     key: str
+    """The table referred to, and its key."""
     likeness: float
+    """Of the names, 0..1; 1 for a declared reference."""
     unknown: int
+    """Rows whose value is no key."""
     missing: int
+    """Rows without a value."""
     childless: int
+    """Keys that no row refers to."""
     most: int
+    """Rows that refer to one key, at most."""
     declared: bool = False
+    """Whether the database declares it."""
     through: Pairs | None = None
     """Where the column is the table's own key, and pairs say which row of the parent owns each of its rows."""
 
@@ -318,27 +293,18 @@ MOST_PUBLIC_ROWS = 1_000
 
 @dataclass(frozen=True)
 class ReferenceTree:
-    """Tables below the table of persons.
-
-    Parameters
-    ----------
-    person : str
-        The person table.
-    parents : mapping of str to Reference
-        Reference to its parent of every table below the person table, parents before children.
-    public : tuple of str
-        Tables that seem to hold no person, to which these or other public tables refer.
-    others : tuple of Reference
-        References of the person table and those below it, besides those to parents.
-    left_out : tuple of str
-        Tables from whose rows no references lead to the person table.
-    """
+    """Tables below the table of persons."""
 
     person: str
+    """The person table."""
     parents: Mapping[str, Reference]
+    """Reference to its parent of every table below the person table, parents before children."""
     public: tuple[str, ...]
+    """Tables that seem to hold no person, to which these or other public tables refer."""
     others: tuple[Reference, ...]
+    """References of the person table and those below it, besides those to parents."""
     left_out: tuple[str, ...]
+    """Tables from whose rows no references lead to the person table."""
 
     @property
     def private(self) -> tuple[str, ...]:

@@ -32,8 +32,6 @@ def nested_places(table: Table, columns: Sequence[GuessedColumn]) -> list[Sugges
 
     Parameters
     ----------
-    table : Table
-        The source.
     columns : sequence of GuessedColumn
         Of the table. Those of categories with a role and a name for places are compared.
 

@@ -83,18 +83,12 @@ _CASED = r"\p{Ll}"
 
 @dataclass(frozen=True)
 class Pattern:
-    """Form of a column's values.
-
-    Parameters
-    ----------
-    what : str
-        For messages, in the plural; holds no value.
-    inside : bool
-        Whether they stand inside of other text, in some of the values.
-    """
+    """Form of a column's values."""
 
     what: str
+    """For messages, in the plural; holds no value."""
     inside: bool = False
+    """Whether they stand inside of other text, in some of the values."""
 
 
 def pattern_of(column: Column, values: pd.Series) -> Pattern | None:

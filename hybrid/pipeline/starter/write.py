@@ -29,6 +29,7 @@ from hybrid.pipeline.starter.config_text import (
     description_lines,
     drawing_lines,
     head_lines,
+    in_the_users_language,
     labels_line,
     publish_lines,
     questions,
@@ -209,7 +210,7 @@ class GuessedConfig:
 
     def to_yaml(self, folder: Path) -> str:
         """The config's text, for a file in ``folder``."""
-        return "\n".join(self._lines(folder)) + "\n"
+        return "\n".join(in_the_users_language(self._lines(folder))) + "\n"
 
     def _paths(self, folder: Path) -> dict[str, Path]:
         return hierarchy_paths(self.columns, folder / "hierarchies")

@@ -86,34 +86,24 @@ class PublishOptions(Options):
 
 @dataclass(frozen=True)
 class DescribedColumn:
-    """A column of a released table; no value of a record.
-
-    Parameters
-    ----------
-    name : str
-        As in the file's header.
-    kind : Kind
-        Kind of its values.
-    missing : str
-        Text that stands for a missing value in a CSV file.
-    padding : str
-        White space before every value of a CSV file.
-    decimal_mark, date_format, true, false : str
-        How a CSV file writes numbers, dates (as :meth:`datetime.datetime.strptime`) and truth values.
-    description, unit : str or None
-        From the section ``publish``.
-    """
+    """A column of a released table; no value of a record."""
 
     name: str
+    """As in the file's header."""
     kind: Kind
+    """Kind of its values."""
     missing: str = ""
+    """Text that stands for a missing value in a CSV file."""
     padding: str = ""
+    """White space before every value of a CSV file."""
     decimal_mark: str = "."
     date_format: str = "%Y-%m-%d"
     true: str = "True"
     false: str = "False"
+    """How a CSV file writes numbers, dates (as :meth:`datetime.datetime.strptime`) and truth values."""
     description: str | None = None
     unit: str | None = None
+    """From the section ``publish``."""
 
     @classmethod
     def of(cls, column: Column) -> DescribedColumn:
@@ -188,34 +178,23 @@ class ReleasedFile:
 
 @dataclass(frozen=True)
 class DescribedTable:
-    """A released table.
-
-    Parameters
-    ----------
-    name : str
-        The file's name without its suffix.
-    file : ReleasedFile
-        The file.
-    rows : int
-        Its rows.
-    columns : tuple of DescribedColumn
-        In the file's order.
-    separator, encoding : str
-        Of a CSV file.
-    key : str or None
-        Column with a different value in every row, where the table is one of several linked ones and has one.
-    references : mapping of str to str
-        Columns that hold the key of another table, and that table.
-    """
+    """A released table."""
 
     name: str
+    """The file's name without its suffix."""
     file: ReleasedFile
+    """The file."""
     rows: int
+    """Its rows."""
     columns: tuple[DescribedColumn, ...]
+    """In the file's order."""
     separator: str = ","
     encoding: str = "utf-8"
+    """Of a CSV file."""
     key: str | None = None
+    """Column with a different value in every row, where the table is one of several linked ones and has one."""
     references: Mapping[str, str] = field(default_factory=dict)
+    """Columns that hold the key of another table, and that table."""
     public: bool = False
     """Whether it is released as it was given."""
 
@@ -236,32 +215,22 @@ class DescribedTable:
 
 @dataclass(frozen=True)
 class Description:
-    """Facts about a release, for its readers.
-
-    Parameters
-    ----------
-    data_set, release, created : str
-        Name that all releases of the data set share; name of this one; when it was made (UTC, ISO 8601).
-    said : PublishOptions
-        The publisher's own words.
-    tables : tuple of DescribedTable
-        The released table, or several linked ones.
-    others : tuple of ReleasedFile
-        The other files, certificate and descriptions excepted.
-    page : FirstPage
-        What was done, in plain words.
-    software : str
-        This program and its version.
-    """
+    """Facts about a release, for its readers."""
 
     data_set: str
     release: str
     created: str
+    """Name that all releases of the data set share; name of this one; when it was made (UTC, ISO 8601)."""
     said: PublishOptions
+    """The publisher's own words."""
     tables: tuple[DescribedTable, ...]
+    """The released table, or several linked ones."""
     others: tuple[ReleasedFile, ...]
+    """The other files, certificate and descriptions excepted."""
     page: FirstPage
+    """What was done, in plain words."""
     software: str
+    """This program and its version."""
     private: bool = False
     """Whether nothing but what follows from a differentially private table is told."""
     synthetic: bool = True
@@ -385,7 +354,6 @@ def _made(run: FinishedRun) -> Iterator[str]:
 
 
 def _meaning(name: str, run: FinishedRun) -> str:
-    """Content of a file in plain words."""
     meanings = PRIVATE_MEANINGS if run.is_dp else MEANINGS
     if name in meanings:
         return meanings[name]

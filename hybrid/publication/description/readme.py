@@ -25,14 +25,11 @@ def readme(about: Description, language: Language = ENGLISH) -> str:
 
 
 class _Page:
-    """Lines of a page in one language."""
-
     def __init__(self, about: Description, language: Language) -> None:
         self.about, self.language = about, language
         self.say, self.own = language.say, language.own
 
     def said(self, text: str) -> str:
-        """A sentence of this program as Markdown."""
         return plain(self.say(text))
 
     def lines(self, note: str) -> Iterator[str]:

@@ -41,10 +41,13 @@ def unfit(checks: Iterable[Check]) -> Iterator[str]:
     open_ = list(checks)
     yield from dict.fromkeys(UNFIT[about] for check in open_ if (about := check.metric or check.rule) in UNFIT)
     asked = dict.fromkeys(criterion_of(check.metric) for check in open_)
-    for question in (QUESTIONS[criterion] for criterion in asked if criterion is not None):
+    questions = [QUESTIONS[criterion] for criterion in asked if criterion is not None]
+    if questions:
+        several = f"these questions were not answered as the policy asks: {' '.join(questions)}"
+        one = f"the question “{questions[0]}” was not answered as the policy asks."
         yield (
-            "Do not put the table on the internet, and do not pass it on without the publisher's consent: the question "
-            f"“{question}” was not answered as the policy asks."
+            "Do not put the table on the internet, and do not pass it on without the publisher's consent: "
+            f"{several if len(questions) > 1 else one}"
         )
 
 
@@ -55,43 +58,29 @@ _UNKNOWN_SOURCE = "Records of people. The publisher has not stated who they are,
 
 @dataclass(frozen=True)
 class Statement:
-    """Statement of a release about itself; no value of a record.
-
-    Parameters
-    ----------
-    synthetic : bool
-        Whether a generator drew the rows.
-    digital_source_type : tuple of str
-        Terms that mark synthetic rows for programs; none where the rows are not synthetic.
-    rows : str
-        What a row is.
-    made : tuple of str
-        How the rows were made: anonymization, transition, generator, budget.
-    made_on : str
-        Day of the release (ISO 8601).
-    source : str
-        The real records behind the table.
-    uses, limits_of_use : tuple of str
-        What the table is for; sentences on what not to do with it.
-    decision : str
-        What the policy says.
-    rules : tuple of mapping
-        Rules that are not met or could not be judged: ``rule``, ``status``, ``found``.
-    accepted : tuple of mapping
-        Who accepted that: ``by``, ``on``, ``reason``, ``proof``.
-    """
+    """Statement of a release about itself; no value of a record."""
 
     synthetic: bool
+    """Whether a generator drew the rows."""
     digital_source_type: tuple[str, ...]
+    """Terms that mark synthetic rows for programs; none where the rows are not synthetic."""
     rows: str
+    """What a row is."""
     made: tuple[str, ...]
+    """How the rows were made: anonymization, transition, generator, budget."""
     made_on: str
+    """Day of the release (ISO 8601)."""
     source: str
+    """The real records behind the table."""
     uses: tuple[str, ...]
     limits_of_use: tuple[str, ...]
+    """What the table is for; sentences on what not to do with it."""
     decision: str
+    """What the policy says."""
     rules: tuple[dict[str, str], ...]
+    """Rules that are not met or could not be judged: ``rule``, ``status``, ``found``."""
     accepted: tuple[dict[str, str], ...]
+    """Who accepted that: ``by``, ``on``, ``reason``, ``proof``."""
 
     @classmethod
     def of(cls, about: Description) -> Statement:

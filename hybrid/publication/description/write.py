@@ -42,28 +42,19 @@ def description_names(run: FinishedRun) -> list[str]:
 
 @dataclass(frozen=True)
 class ReleaseFacts:
-    """Decisions of publishing, as the certificate states them.
-
-    Parameters
-    ----------
-    release, created : str
-        Name of the release; when it was made (UTC, ISO 8601).
-    source_tag : str
-        Keyed tag of the source.
-    verdict : Verdict
-        What the gate said.
-    acceptances : tuple of Acceptance
-        Who accepted a review, and why.
-    page : FirstPage
-        What was done, in plain words.
-    """
+    """Decisions of publishing, as the certificate states them."""
 
     release: str
     created: str
+    """Name of the release; when it was made (UTC, ISO 8601)."""
     source_tag: str
+    """Keyed tag of the source."""
     verdict: Verdict
+    """What the gate said."""
     acceptances: tuple[Acceptance, ...]
+    """Who accepted a review, and why."""
     page: FirstPage
+    """What was done, in plain words."""
 
 
 def write_descriptions(run: FinishedRun, folder: Path, facts: ReleaseFacts) -> None:

@@ -46,7 +46,6 @@ def _checked(stated: Stated, check: Check) -> Fact:
 
 
 def _unjudged(stated: Stated, one: Mapping[str, Any]) -> Fact:
-    """A measured metric that no rule limits."""
     ends = "" if one["ci"] is None else f" (interval {text_of(one['ci'][0])} to {text_of(one['ci'][1])})"
     beside = "" if one["reference"] is None else f"; the reference is {text_of(one['reference'])}"
     name = " of ".join(filter(None, (one["name"], one.get("table"), one["column"])))

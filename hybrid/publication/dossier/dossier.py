@@ -1,8 +1,8 @@
-"""Dossier of a release or of a finished run, from the headings of ``headings.yaml`` and the facts of :mod:`.facts`."""
+"""Dossier of a release or of a finished run, from the headings of ``headings.yaml`` and its facts."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import asdict, dataclass
 from functools import cache
 from importlib.resources import files
@@ -11,8 +11,49 @@ from typing import Any
 
 import yaml
 
-from hybrid.publication.dossier.facts import FACTS
+from hybrid.publication.criteria import QUESTIONS
+from hybrid.publication.dossier import checked, told
 from hybrid.publication.dossier.stated import Fact, Stated, read_stated
+
+FACTS: dict[str, Callable[[Stated], Iterator[Fact]]] = {
+    "singling_out": checked.about("singling out"),
+    "linkability": checked.about("linkability"),
+    "inference": checked.about("inference"),
+    "membership": checked.about("membership"),
+    "copies": checked.about("copies"),
+    "other_rules": checked.other_rules,
+    "attacks": checked.attacks,
+    "not_attacked": told.sentences("not_attacked"),
+    "rows": told.rows,
+    "made": told.made,
+    "in_short": checked.in_short(*QUESTIONS),
+    "copies_in_short": checked.in_short("copies"),
+    "inference_in_short": checked.in_short("inference"),
+    "membership_in_short": checked.in_short("membership"),
+    "uses": told.uses,
+    "source": told.said("source", "Real records behind the table"),
+    "control": checked.control,
+    "planted": checked.planted,
+    "identifiers": told.identifiers,
+    "columns": told.columns,
+    "kept_back": told.kept_back,
+    "model": checked.model,
+    "processing": told.processing,
+    "size": told.sentences("table"),
+    "anonymity": told.anonymity,
+    "described": told.described,
+    "guarantee": told.guarantee,
+    "decisions": told.decisions,
+    "roles": told.roles,
+    "signature": told.signature,
+    "open_rules": checked.open_rules,
+    "unmet": checked.unmet,
+    "budget": checked.terms,
+    "unit": told.unit,
+    "account": told.account,
+}
+"""Every fact by the name that ``headings.yaml`` gives it."""
+
 
 TO_FILL = "____"
 """Empty box for what a person adds."""
@@ -38,24 +79,16 @@ class Part:
 
 @dataclass(frozen=True)
 class Dossier:
-    """Facts of a release or of a finished run, under headings.
-
-    Parameters
-    ----------
-    title : str
-        Name of the data set, and of the release.
-    note : str
-        That no legal conclusion is stated.
-    head : tuple of Fact
-        What the table is, and what was decided.
-    parts : tuple of Part
-        One per framework.
-    """
+    """Facts of a release or of a finished run, under headings."""
 
     title: str
+    """Name of the data set, and of the release."""
     note: str
+    """That no legal conclusion is stated."""
     head: tuple[Fact, ...]
+    """What the table is, and what was decided."""
     parts: tuple[Part, ...]
+    """One per framework."""
     language: str | None = None
     """Language of the publisher's words (BCP 47), where it was stated."""
 

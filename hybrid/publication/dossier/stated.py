@@ -25,40 +25,26 @@ PACKAGE, CROISSANT = "datapackage.json", "croissant.json"
 
 @dataclass(frozen=True)
 class Fact:
-    """One line of a dossier.
-
-    Parameters
-    ----------
-    text : str
-        The fact: a number with its interval and limit, or a sentence of the certificate.
-    where : str
-        File and key, and the metric where one was measured; empty where nobody has stated it.
-    """
+    """One line of a dossier."""
 
     text: str
+    """The fact: a number with its interval and limit, or a sentence of the certificate."""
     where: str = ""
+    """File and key, and the metric where one was measured; empty where nobody has stated it."""
 
 
 @dataclass(frozen=True)
 class Stated:
-    """Facts of a run or release, and where they were read.
-
-    Parameters
-    ----------
-    content : mapping
-        As :func:`hybrid.publication.facts.facts_of` gives it; of a release, the certificate.
-    said : mapping
-        The publisher's own words: ``source``, ``uses``, ``limits_of_use``, ``license``, ``contact``.
-    is_release : bool
-        Whether it is a published release, which was verified; else a run that is not published.
-    withdrawn : str
-        When, by whom and why it was withdrawn; empty if it was not.
-    """
+    """Facts of a run or release, and where they were read."""
 
     content: Mapping[str, Any]
+    """As :func:`hybrid.publication.facts.facts_of` gives it; of a release, the certificate."""
     said: Mapping[str, Any]
+    """The publisher's own words: ``source``, ``uses``, ``limits_of_use``, ``license``, ``contact``."""
     is_release: bool
+    """Whether it is a published release, which was verified; else a run that is not published."""
     withdrawn: str = ""
+    """When, by whom and why it was withdrawn; empty if it was not."""
     language: str | None = None
     """Language of the publisher's words (BCP 47), where it was stated."""
 

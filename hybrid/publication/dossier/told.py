@@ -115,9 +115,9 @@ def anonymity(stated: Stated) -> Iterator[Fact]:
 
 def _anonymized(result: AnonymizationResult) -> Iterator[str]:
     if result.k_anonymous:
-        size = result.min_class_size if result.min_class_persons is None else result.min_class_persons
-        unit = "records" if result.min_class_persons is None else "people"
-        yield f"The intermediate table is k-anonymous with k = {result.k}: its smallest group has {size} {unit}."
+        unit = "records" if result.rows_are_persons else "people"
+        smallest = f"its smallest group has {result.smallest} {unit}"
+        yield f"The intermediate table is k-anonymous with k = {result.k}: {smallest}."
         yield from (f"It also has {describe(model)}." for model in result.models)
     else:
         yield "The intermediate table is not k-anonymous."

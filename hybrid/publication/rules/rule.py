@@ -237,7 +237,7 @@ def missing(rule: Rule, reason: str, lacks: str | None = None, details: str = ""
 def _said(rule: Rule, status: Status, message: str) -> Check:
     if status == "pass":
         return Check(rule.name, status, message)
-    return Check(rule.name, status, f"{message} {rule.reason}", rule.hint)
+    return Check(rule.name, status, f"{message} {rule.reason}", rule.hint, reason=rule.reason)
 
 
 def text_of(number: float) -> str:

@@ -61,10 +61,6 @@ def write_envelope(folder: Path, certificate: Mapping[str, Any], key: SigningKey
 
     Parameters
     ----------
-    folder : Path
-        The release's folder, which holds no envelope yet.
-    certificate : mapping
-        Content of ``certificate.json``, of JSON types.
     key, signer
         As :func:`hybrid.publication.signing.keyring.release_signer` gives them.
 
@@ -93,13 +89,7 @@ def write_envelope(folder: Path, certificate: Mapping[str, Any], key: SigningKey
 
 
 def read_envelope(folder: Path) -> SignedCertificate | None:
-    """Read the signed certificate of a release; None where there is none.
-
-    Raises
-    ------
-    VerificationError
-        It is damaged, or not written as :func:`write_envelope` writes it: every byte of the file counts.
-    """
+    """Read the signed certificate of a release; None where there is none."""
     path = folder / ENVELOPE
     if not path.exists() and not path.is_symlink():
         return None
@@ -219,7 +209,6 @@ def _key_problems(signed: SignedCertificate, keys: Sequence[SSlibKey]) -> Iterat
 
 
 def _valid(signature: Signature, key: SSlibKey, data: bytes) -> bool:
-    """True if a key made a signature, under whatever key id."""
     try:
         key.verify_signature(Signature(key.keyid, signature.signature), data)
     except (UnverifiedSignatureError, sslib_errors.VerificationError):

@@ -66,11 +66,6 @@ def public_key(pem: bytes) -> SSlibKey:
     ----------
     pem : bytes
         SubjectPublicKeyInfo: Ed25519, or ECDSA on P-256 or P-384.
-
-    Raises
-    ------
-    ValueError
-        It is damaged or another kind of key.
     """
     try:
         read = load_pem_public_key(pem)
@@ -93,13 +88,7 @@ def public_pem(key: SSlibKey) -> str:
 
 
 def read_public_keys(paths: Sequence[Path]) -> list[SSlibKey]:
-    """Read the public keys of PEM files; a file may hold several.
-
-    Raises
-    ------
-    ConfigError
-        A file cannot be read, holds no public key, or holds a private one.
-    """
+    """Read the public keys of PEM files; a file may hold several."""
     keys = []
     for path in paths:
         try:
@@ -139,13 +128,7 @@ def import_key(source: str, folder: Path) -> SSlibKey:
 
 
 def open_signer(source: str, folder: Path, public: SSlibKey) -> Signer:
-    """Signer for the key at a source, which must have the given public half; relative paths are in ``folder``.
-
-    Raises
-    ------
-    ConfigError
-        The key is missing or another one.
-    """
+    """Signer for the key at a source, which must have the given public half; relative paths are in ``folder``."""
     kind, _, rest = source.partition(":")
     if kind == "hsm":
         return HSMSigner.from_priv_key_uri(source, public, _pin)
@@ -252,11 +235,6 @@ def signing_keys(private_dir: Path) -> tuple[SigningKey, ...]:
     """All signing keys of an installation, the current one last.
 
     None before the first release.
-
-    Raises
-    ------
-    OutputError
-        The key ring is damaged.
     """
     path = private_dir / FOLDER / RING
     try:
@@ -303,11 +281,6 @@ def rotate_key(private_dir: Path, source: str | None = None) -> SigningKey:
 
     The earlier public key stays known. Its private half is removed if :func:`make_key` or this function made it.
     Parameters and errors as :func:`make_key`.
-
-    Raises
-    ------
-    ConfigError
-        There is no key yet, or the source holds the current or an earlier one.
     """
     with _opened(private_dir):
         keys = signing_keys(private_dir)

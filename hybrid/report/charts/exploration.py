@@ -69,7 +69,13 @@ LEAST_APART = 42.0
 
 
 def curve_chart(
-    excess: Array, means: Array, band: tuple[float, float], levels: Sequence[str], dial: str, noticed: int | None
+    excess: Array,
+    means: Array,
+    band: tuple[float, float],
+    levels: Sequence[str],
+    dial: str,
+    noticed: int | None,
+    language: Language = ENGLISH,
 ) -> Markup:
     """Excess of a metric over the levels of a leak.
 
@@ -81,34 +87,39 @@ def curve_chart(
         NaN where nothing was measured.
     band : tuple of (float, float)
         Of tables without a leak.
-    levels : sequence of str
-        Texts of the levels; ``dial`` says of what.
     noticed : int or None
         First level whose leak is noticed.
     """
     width, height, left, right = 250.0, 120.0, CURVE_LEFT, CURVE_RIGHT
+    levels = [_level(level, language) for level in levels]
     values = np.concatenate([excess.ravel(), band, [0.0]])
     low, high = float(np.nanmin(values)), float(np.nanmax(values))
     high = high if high > low else low + 1
     last = len(levels) - 1
     x, y = svg.linear(0, max(last, 1), left, right), svg.linear(low, high, height - 22, 8)
     upper, lower = y(band[1]), y(band[0])
-    parts = [svg.rect(left, upper, right - left, lower - upper, "null-band", "without a leak")]
+    parts = [svg.rect(left, upper, right - left, lower - upper, "null-band", language.say("without a leak"))]
     parts.append(svg.line(left, y(0), right, y(0), "axis"))
     for heights, class_ in (*((seed, "seed-line") for seed in excess.T), (means, "synthetic-line")):
         points = [(x(at), y(value)) for at, value in enumerate(heights.tolist()) if not math.isnan(value)]
         parts += [svg.curve(points, class_)] if len(points) > 1 else []
     if noticed is not None:
-        at, shown = x(noticed), f"noticed from {levels[noticed]} on"
+        at, shown = x(noticed), language.say("noticed from {level} on", level=levels[noticed])
         parts.append(svg.line(at, 8, at, height - 22, "limit"))
         parts.append(svg.circle(at, y(float(means[noticed])), 4, "synthetic", shown))
     for level in _labelled(last + 1):
         anchor = "start" if level == 0 else "end" if level == last else "middle"
         parts.append(svg.text(x(level), height - 6, levels[level], "tick", text_anchor=anchor))
     for value in (high, 0.0):
-        shown = f"{value:.2f}".rstrip("0").rstrip(".")
+        shown = language.number(f"{value:.2f}".rstrip("0").rstrip("."))
         parts.append(svg.text(left - 4, y(value) + 4, shown, "tick", text_anchor="end"))
-    return svg.figure(width, height, parts, f"Excess over {dial}: {_in_words(means, levels)}")
+    words = {"dial": language.own(dial), "values": _in_words(means, levels, language)}
+    return svg.figure(width, height, parts, language.say("Excess over {dial}: {values}", **words))
+
+
+def _level(text: str, language: Language) -> str:
+    """Text of a level, with its numbers in the form of a language."""
+    return language.number(language.own(text))
 
 
 def _labelled(n_levels: int) -> list[int]:
@@ -117,7 +128,7 @@ def _labelled(n_levels: int) -> list[int]:
     return [*range(0, max(last - apart, 0) + 1, apart), last] if last else [0]
 
 
-def sparkline(means: Array, levels: Sequence[str]) -> Markup:
+def sparkline(means: Array, levels: Sequence[str], language: Language = ENGLISH) -> Markup:
     """The mean curve without axes."""
     known = means[~np.isnan(means)]
     if len(known) < 2:
@@ -125,12 +136,13 @@ def sparkline(means: Array, levels: Sequence[str]) -> Markup:
     x = svg.linear(0, len(means) - 1, 2, 78)
     y = svg.linear(min(float(known.min()), 0.0), max(float(known.max()), 1e-9), 20, 3)
     points = [(x(at), y(value)) for at, value in enumerate(means.tolist()) if not math.isnan(value)]
-    return svg.figure(80, 22, [svg.curve(points, "synthetic-line")], _in_words(means, levels), class_="spark")
+    shown = _in_words(means, [_level(level, language) for level in levels], language)
+    return svg.figure(80, 22, [svg.curve(points, "synthetic-line")], shown, class_="spark")
 
 
-def _in_words(means: Array, levels: Sequence[str]) -> str:
+def _in_words(means: Array, levels: Sequence[str], language: Language) -> str:
     shown = zip(levels, means.tolist(), strict=True)
-    return "; ".join(f"{level}: {mean:.3f}" for level, mean in shown if not math.isnan(mean))
+    return "; ".join(f"{level}: {language.number(f'{mean:.3f}')}" for level, mean in shown if not math.isnan(mean))
 
 
 class CostPoint(NamedTuple):
@@ -143,7 +155,7 @@ class CostPoint(NamedTuple):
     trusted: bool
 
 
-def cost_chart(costs: Sequence[CostPoint]) -> Markup:
+def cost_chart(costs: Sequence[CostPoint], language: Language = ENGLISH) -> Markup:
     """Share of leaks noticed against processor seconds; trusted metrics are filled.
 
     Names stand beside the metrics that no other one beats in both.
@@ -155,16 +167,20 @@ def cost_chart(costs: Sequence[CostPoint]) -> Markup:
     x, y = svg.linear(low, high, left, right - 10), svg.linear(0, 1, bottom, 12)
     parts = [svg.line(left, bottom, right, bottom, "axis")]
     parts += svg.grid(left, right, [(y(share), f"{100 * share:.0f} %") for share in (0, 0.25, 0.5, 0.75, 1)])
-    parts += svg.below(height - 18, [(x(power), f"{10.0**power:g} s") for power in range(low, high + 1)])
-    parts.append(svg.text(left, height - 3, "processor seconds per table", "tick"))
+    parts += svg.below(
+        height - 18, [(x(power), language.number(f"{10.0**power:g} s")) for power in range(low, high + 1)]
+    )
+    parts.append(svg.text(left, height - 3, language.say("processor seconds per table"), "tick"))
     most = -1.0
     for at, each in sorted(zip(logarithms, costs, strict=True), key=lambda pair: (pair[1].seconds, -pair[1].power)):
-        title = f"{each.title}: {each.power:.0%} noticed, {each.seconds:.2f} s"
+        noticed = {"title": each.title, "share": f"{100 * each.power:.0f}", "seconds": f"{each.seconds:.2f}"}
+        title = language.say("{title}: {share:number} % noticed, {seconds:number} s", **noticed)
         parts.append(svg.circle(x(at), y(each.power), 4.5, "synthetic" if each.trusted else "hollow", title))
         if each.power > most:
             most = each.power
             parts.append(svg.text(x(at) + 8, y(each.power) + 4, each.title, "tick"))
-    return svg.figure(width, height, parts, "Share of leaks noticed against processor seconds, per metric")
+    described = language.say("Share of leaks noticed against processor seconds, per metric")
+    return svg.figure(width, height, parts, described)
 
 
 DESK_WIDTH, DESK_HEIGHT = 640.0, 280.0
@@ -178,21 +194,14 @@ DESK_LEFT, DESK_RIGHT, DESK_BOTTOM = 56.0, 570.0, 252.0
 
 @dataclass(frozen=True)
 class Line:
-    """One line of :func:`line_chart`.
-
-    Parameters
-    ----------
-    name : str
-        Stands at its end.
-    values : tuple of (float or None)
-        One for each position of the axis; None: there is none.
-    chosen : bool
-        Drawn thick.
-    """
+    """One line of :func:`line_chart`."""
 
     name: str
+    """Stands at its end."""
     values: tuple[float | None, ...]
+    """One for each position of the axis; None: there is none."""
     chosen: bool = False
+    """Drawn thick."""
 
 
 @dataclass(frozen=True)
@@ -218,8 +227,6 @@ def line_chart(
         Values of 0 or more.
     positions : sequence of float
         Shares, 0..1, increasing.
-    at : int
-        Position that is marked on the chosen line.
     unit : str
         "%": values are shares, 0..1.
     """
@@ -288,8 +295,6 @@ def strip_chart(name: str, shares: Sequence[tuple[str, float]], language: Langua
 
     Parameters
     ----------
-    name : str
-        Of the column.
     shares : sequence of (str, float)
         Label and share of each bar, 0..1.
     """
@@ -315,10 +320,6 @@ def scatter_chart(
     ----------
     dots : sequence of Dot
         One or more; with ``log`` x is above 0.
-    across, upwards : str
-        Titles of the axes, in the language.
-    log : bool
-        Whether the axis across is logarithmic.
     """
     places = [math.log10(one.x) if log else one.x for one in dots]
     (low_x, high_x), (low_y, high_y) = _span(places), _span([one.y for one in dots])

@@ -15,35 +15,26 @@ from hybrid.table.weights import with_weights_like
 
 @dataclass(frozen=True)
 class ColumnView:
-    """One real column beside the same synthetic column.
-
-    Parameters
-    ----------
-    name, role, kind : str
-        What the column is.
-    cells : Cells or None
-        How its values are parted; None if too few people have a value to show any.
-    real, synthetic : numpy.ndarray, shape (n_cells,), float64
-        Share of each cell among the non-missing values, 0..1. A pool of fewer people than the minimum has
-        NaN in ``real`` and is excluded from the denominator, so that it cannot be recovered.
-    missing_real, missing_synthetic : float or None
-        Share of missing values, 0..1; None where fewer people than the minimum lack a value, or have one, but
-        not none.
-    distance, reference : float or None
-        Total variation distance between the shares (missing values are one more cell), 0 (equal) .. 1
-        (disjoint): of the synthetic table from the real one, and of the control set from the real one.
-    """
+    """One real column beside the same synthetic column."""
 
     name: str
     role: str
     kind: str
+    """What the column is."""
     cells: Cells | None
+    """How its values are parted; None if too few people have a value to show any."""
     real: Array
     synthetic: Array
+    """Share of each cell among the non-missing values, 0..1. A pool of fewer people than the minimum has NaN in
+    ``real`` and is excluded from the denominator, so that it cannot be recovered; shape (n_cells,), float64."""
     missing_real: float | None
     missing_synthetic: float | None
+    """Share of missing values, 0..1; None where fewer people than the minimum lack a value, or have one, but not
+    none."""
     distance: float | None
     reference: float | None
+    """Total variation distance between the shares (missing values are one more cell), 0 (equal) .. 1 (disjoint): of the
+    synthetic table from the real one, and of the control set from the real one."""
 
 
 @dataclass(frozen=True)

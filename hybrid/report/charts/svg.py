@@ -5,6 +5,7 @@ All text is escaped; colours are CSS classes of the page.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from functools import cache
@@ -17,6 +18,8 @@ from markupsafe import Markup
 
 from hybrid.base.arrays import Array
 from hybrid.base.atomic import write_text
+
+_OF_MARK = re.compile(r"(<(?:rect|circle|path)\b[^>]*>)<title>[^<]*</title>")
 
 
 def element(name: str, content: str = "", **attributes: str | float) -> str:
@@ -43,6 +46,11 @@ def figure(
     box = {"viewBox": f"0 0 {width:g} {height:g}", "role": "img", "class_": class_}
     style = {"style": f"--natural:{width:g}px", "preserveAspectRatio": "xMidYMid meet"} if styled else {}
     return Markup(element("svg", content, **box, **style))
+
+
+def quiet(drawn: Markup) -> Markup:
+    """A figure whose marks say nothing when the pointer rests on them."""
+    return Markup(_OF_MARK.sub(r"\1", str(drawn)))
 
 
 def rect(x: float, y: float, width: float, height: float, class_: str, title: str = "") -> str:

@@ -62,18 +62,10 @@ def render_comparison(
 
     Parameters
     ----------
-    title : str
-        Heading.
-    answers : Answers
-        The results and what they say.
-    texts : mapping of str to MetricText
-        Explanations by metric name (``hybrid.report.describe``).
     left_out : sequence of str
         The reason of every combination that the plan left out.
     notes : sequence of str
         What a reader must know beside the promises: what all private tables spend, what is for research only.
-    language : Language
-        Of the page; as :func:`hybrid.report.run.render.render_report`, as a whole.
 
     Returns
     -------

@@ -5,11 +5,10 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
-from hybrid.analysis.answer import Answers
 from hybrid.analysis.contrasts import Estimate
 from hybrid.analysis.differences import PairedDifference, ParadoxVerdict, paradox_verdict
 from hybrid.analysis.lags import Lag
-from hybrid.analysis.recommend import CandidateConfiguration, FoundLevel, Recommendation
+from hybrid.analysis.recommend import Answers, CandidateConfiguration, FoundLevel, Recommendation
 from hybrid.analysis.results import Concern, ResultColumn, Results
 from hybrid.report.comparison.data import name_of, text_of
 from hybrid.report.run.inputs import MetricText
@@ -76,24 +75,16 @@ def with_interval(estimate: Estimate, *, signed: bool = False, wide: bool = Fals
 
 @dataclass(frozen=True)
 class Advice:
-    """First box of the page.
-
-    Parameters
-    ----------
-    headline : str
-        What to take, or that these runs do not say.
-    shown : list of str
-        What the seeds tell apart and what not, and what would settle the choice.
-    rows : list of ConcernRow
-        The first configuration by every concern.
-    why : list of str
-        How it was chosen, and the alternatives.
-    """
+    """First box of the page."""
 
     headline: str
+    """What to take, or that these runs do not say."""
     shown: list[str]
+    """What the seeds tell apart and what not, and what would settle the choice."""
     rows: list[ConcernRow] = field(default_factory=list)
+    """The first configuration by every concern."""
     why: list[str] = field(default_factory=list)
+    """How it was chosen, and the alternatives."""
 
     @property
     def sentences(self) -> list[str]:
@@ -264,9 +255,8 @@ def _choice(found: Recommendation, chosen: CandidateConfiguration, texts: Mappin
         return [f"It is the only one of these: {_numbers_of(chosen, found, texts)}."]
     *first, last = found.columns
     left = found.kept["shown"]
-    beaten = found.admitted - left
-    worse = f"{beaten:,} of these {found.admitted:,} are shown to be worse than another one by more than a margin."
-    steps = [worse] if beaten else []
+    worse = f"Shown to be worse than another one by more than a margin: {_named(found.beaten)}."
+    steps = [worse] if found.beaten else []
     for concern in first:
         steps.append(f"By {concern} {found.kept[concern]:,} of {left:,} are as good as the best of them.")
         left = found.kept[concern]

@@ -167,86 +167,59 @@ class ReportInputs:
     """Inputs of a run's report.
 
     A section without input says so or is left out.
-
-    Parameters
-    ----------
-    name, created : str, datetime
-        Which run, and when.
-    guarantee : str
-        One honest sentence: what is guaranteed about this table, and what is not.
-    verdict : Verdict, optional
-        What the gate said; None if no policy was asked.
-    draw : str
-        Which draw of the data under the policy the verdict is about; empty if it was not counted.
-    steps : tuple of ReportedStage
-        The rooms in order, with the rows that came out of each.
-    anonymization : mapping, optional
-        ``AnonymizationResult.to_json()``.
-    top_levels : mapping of str to int
-        Highest level of each quasi-identifier's hierarchy.
-    sharing_before, sharing_after : numpy.ndarray, shape (n_records,), int, optional
-        People in the class of equal quasi-identifiers of each record (:func:`hybrid.table.holders.sharing`): of the
-        values as they came, and of the labels.
-    trade_off : tuple of TradeOffPoint
-        Suppression against information loss.
-    losses : tuple of LossCurve
-        The generator's loss curves; empty if it has none.
-    fallbacks : mapping of str to int
-        Cells the transition filled at each step of its fallback chain.
-    give_away : mapping, optional
-        ``GiveAway.to_json()``: how much of the originals the transition repeats.
-    comparison : TableComparison, optional
-        Real beside synthetic (``hybrid.report.compare_tables``).
-    evaluation : Evaluation
-        All metrics.
-    league : TrustLeague, optional
-        What a laboratory found about the metrics.
-    stage_verdicts : mapping of str to Verdict
-        What the gate would say of each stage's table.
-    metric_texts : mapping of str to MetricText
-        Explanations by metric name; a metric without one is shown under its name.
-    changes : tuple of ReportedChange, optional
-        What changed since the last release; None leaves the section out.
-    history : tuple of MetricHistory
-        The gate's metrics over all releases of the data set, this run last.
-    limits : tuple of str
-        What this evaluation does not show, one sentence each.
-    licences, versions, facts : mapping of str to str
-        Licences of what was used, versions of packages, and other facts of the manifest (seed, commit, ...).
-    config : str
-        The configuration as resolved, YAML.
-    collected : mapping of str to object
-        Aggregates that sections take from the run themselves, by anchor
-        (:func:`hybrid.report.run.sections.collect_sections`).
-    language : Language
-        Of the page, for sections that draw charts.
     """
 
     name: str
     created: datetime
+    """Which run, and when."""
     guarantee: str
+    """One honest sentence: what is guaranteed about this table, and what is not."""
     verdict: Verdict | None = None
+    """What the gate said; None if no policy was asked."""
     draw: str = ""
+    """Which draw of the data under the policy the verdict is about; empty if it was not counted."""
     steps: tuple[ReportedStage, ...] = ()
+    """The rooms in order, with the rows that came out of each."""
     anonymization: Mapping[str, Any] | None = None
+    """``AnonymizationResult.to_json()``."""
     top_levels: Mapping[str, int] = field(default_factory=dict)
+    """Highest level of each quasi-identifier's hierarchy."""
     sharing_before: Array | None = None
     sharing_after: Array | None = None
+    """People in the class of equal quasi-identifiers of each record (:func:`hybrid.table.holders.sharing`): of the
+    values as they came, and of the labels; shape (n_records,), int, optional."""
     trade_off: tuple[TradeOffPoint, ...] = ()
+    """Suppression against information loss."""
     losses: tuple[LossCurve, ...] = ()
+    """The generator's loss curves; empty if it has none."""
     fallbacks: Mapping[str, int] = field(default_factory=dict)
+    """Cells the transition filled at each step of its fallback chain."""
     give_away: Mapping[str, Any] | None = None
+    """``GiveAway.to_json()``: how much of the originals the transition repeats."""
     comparison: TableComparison | None = None
+    """Real beside synthetic (``hybrid.report.compare_tables``)."""
     evaluation: Evaluation = field(default_factory=lambda: Evaluation(()))
+    """All metrics."""
     league: TrustLeague | None = None
+    """What a laboratory found about the metrics."""
     stage_verdicts: Mapping[Subject, Verdict] = field(default_factory=dict)
+    """What the gate would say of each stage's table."""
     metric_texts: Mapping[str, MetricText] = field(default_factory=dict)
+    """Explanations by metric name; a metric without one is shown under its name."""
     changes: tuple[ReportedChange, ...] | None = None
+    """What changed since the last release; None leaves the section out."""
     history: tuple[MetricHistory, ...] = ()
+    """The gate's metrics over all releases of the data set, this run last."""
     limits: tuple[str, ...] = ()
+    """What this evaluation does not show, one sentence each."""
     licences: Mapping[str, str] = field(default_factory=dict)
     versions: Mapping[str, str] = field(default_factory=dict)
     facts: Mapping[str, str] = field(default_factory=dict)
+    """Licences of what was used, versions of packages, and other facts of the manifest (seed, commit, ...)."""
     config: str = ""
+    """The configuration as resolved, YAML."""
     collected: Mapping[str, Any] = field(default_factory=dict)
+    """Aggregates that sections take from the run themselves, by anchor
+    (:func:`hybrid.report.run.sections.collect_sections`)."""
     language: Language = ENGLISH
+    """Of the page, for sections that draw charts."""

@@ -108,14 +108,13 @@ def page_language(page: str) -> str:
 
 
 def section_of(page: str, anchor: str) -> Markup:
-    """One section of a rendered report, for a page with other styles; what scrolls is reached by keyboard.
+    """One section of a rendered report, for a page with other styles.
 
     Empty where the report has no such section.
     """
     _, found, rest = page.partition(f'<section id="{anchor}">')
     content = rest.partition("</section>")[0] if found else ""
-    plain = _STYLE.sub("", _NUMBER.sub("", content))
-    return Markup(plain.replace('<div class="scroll">', '<div class="scroll" tabindex="0">'))
+    return Markup(_STYLE.sub("", _NUMBER.sub("", content)))
 
 
 def _part(section: Section, inputs: ReportInputs, language: Language) -> _Part | None:

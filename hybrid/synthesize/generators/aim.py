@@ -40,21 +40,14 @@ _MEASURED = 0.9
 
 @dataclass(frozen=True)
 class AimLimits:
-    """Limits of the work.
-
-    Parameters
-    ----------
-    cells : int
-        Cells of all cliques together, at most.
-    iterations : int
-        Steps of the last fit; those between rounds take a tenth.
-    rounds : int
-        Rounds that the budget is planned for.
-    """
+    """Limits of the work."""
 
     cells: int
+    """Cells of all cliques together, at most."""
     iterations: int
+    """Steps of the last fit; those between rounds take a tenth."""
     rounds: int
+    """Rounds that the budget is planned for."""
 
 
 def measure_targets(counter: NoisyCounts, targets: frozenset[int], share: float, cells: int) -> list[Measurement]:
@@ -66,8 +59,6 @@ def measure_targets(counter: NoisyCounts, targets: frozenset[int], share: float,
     ----------
     counter : NoisyCounts
         The table, with the budget that is left.
-    targets : frozenset of int
-        Positions of the declared targets.
     share : float
         Of the budget that is left, in equal parts; in [0, 1).
     cells : int
@@ -96,8 +87,6 @@ def aim(
         The table, with the budget that is left.
     first : sequence of Measurement
         Marginals of one column and of targets, measured already.
-    effort : AimLimits
-        Limits of the work.
     progress : callable
         Gets the share of the budget that is spent, in thousandths, and 1000.
     """

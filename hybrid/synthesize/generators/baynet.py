@@ -105,8 +105,6 @@ def learn_structure(
 
     Parameters
     ----------
-    codes : Codes
-        d columns of n records.
     degree : int
         Parents of a column at most.
     max_cells : int
@@ -115,13 +113,6 @@ def learn_structure(
         The first column is drawn from it, and each choice for a finite ``epsilon``.
     epsilon : float
         For the d - 1 choices together, by the exponential mechanism; infinite: the best is taken.
-    told : callable
-        Receives the number of columns placed.
-
-    Raises
-    ------
-    GeneratorError
-        A column has more states than ``max_cells``.
     """
     d = len(codes.sizes)
     if max(codes.sizes) > max_cells:

@@ -34,21 +34,15 @@ CROWD = 10
 
 @dataclass(frozen=True)
 class Smoother:
-    """Draws numbers that few people have anew, near where they were.
-
-    Parameters
-    ----------
-    common : numpy.ndarray, shape (m,)
-        Values that enough people have, sorted: they stay.
-    edges : numpy.ndarray, shape (b + 1,)
-        Ends of intervals of the other values, sorted, each of so many people.
-    crowded : numpy.ndarray, shape (m + 1,), bool
-        Gaps between common values, the first before all of them, with enough people that their values stay within.
-    """
+    """Draws numbers that few people have anew, near where they were."""
 
     common: Array
+    """Values that enough people have, sorted: they stay; shape (m,)."""
     edges: Array
+    """Ends of intervals of the other values, sorted, each of so many people; shape (b + 1,)."""
     crowded: Mask
+    """Gaps between common values, the first before all of them, with enough people that their values stay within; shape
+    (m + 1,), bool."""
 
     @classmethod
     def of(cls, values: Array, holders: int, persons: Array) -> Smoother:
@@ -130,8 +124,6 @@ def leaf_odds(
 
     Parameters
     ----------
-    tree : DonorTree
-        Of one column.
     known, known_reference : mapping
         The columns that the tree reads, of records of shape (n,) and of people who were not learned from, shape (m,).
     values, reference : numpy.ndarray, shapes (n,) and (m,)
@@ -376,17 +368,8 @@ def drawing_order(data: Encoded, first: tuple[str, ...], least: int) -> list[int
 
     Parameters
     ----------
-    data : Encoded
-        What is learned.
     first : tuple of str
         Columns in the order in which they are asked for.
-    least : int
-        People of a leaf.
-
-    Raises
-    ------
-    GeneratorError
-        ``first`` names columns that are not among the features.
     """
     names = [feature.name for feature in data.features]
     unknown = [name for name in first if name not in names]

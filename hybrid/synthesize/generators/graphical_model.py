@@ -35,18 +35,12 @@ class CliqueEdge:
 
 @dataclass(frozen=True)
 class JunctionTree:
-    """Cliques and the tree that joins them.
-
-    Parameters
-    ----------
-    cliques : tuple of tuple of int
-        The first is the root.
-    edges : tuple of CliqueEdge
-        Parents come before their children.
-    """
+    """Cliques and the tree that joins them."""
 
     cliques: tuple[Clique, ...]
+    """The first is the root."""
     edges: tuple[CliqueEdge, ...]
+    """Parents come before their children."""
 
     def holding(self, columns: Clique) -> int:
         """Position of the first clique with all these columns."""
@@ -59,8 +53,6 @@ def junction_tree(sizes: Sequence[int], measured: Iterable[Clique]) -> JunctionT
 
     Parameters
     ----------
-    sizes : sequence of int
-        States of each column.
     measured : iterable of tuple of int
         Sets of columns, each of which lies in one clique of the result.
     """
@@ -142,46 +134,30 @@ _TINY = 1e-300
 
 @dataclass(frozen=True)
 class Measurement:
-    """Noisy counts of one set of columns.
-
-    Parameters
-    ----------
-    columns : tuple of int
-        Ascending.
-    counts : numpy.ndarray, one axis per column
-        True counts with noise.
-    variance : float or numpy.ndarray of the shape of ``counts``
-        Of the noise of each count.
-    """
+    """Noisy counts of one set of columns."""
 
     columns: Clique
+    """Ascending."""
     counts: Array
+    """True counts with noise."""
     variance: float | Array
+    """Of the noise of each count; shape of ``counts``."""
 
 
 @dataclass(frozen=True)
 class MarginalModel:
-    """Distribution of all columns.
-
-    Parameters
-    ----------
-    sizes : tuple of int
-        States of each column.
-    tree : JunctionTree
-        Cliques.
-    beliefs : tuple of numpy.ndarray
-        Expected counts of each clique, one axis per column; each sums to ``total``.
-    total : float
-        Estimated number of rows.
-    parameters : mapping of tuple of int to numpy.ndarray
-        Log-linear parameters of each measured set of columns.
-    """
+    """Distribution of all columns."""
 
     sizes: tuple[int, ...]
+    """States of each column."""
     tree: JunctionTree
+    """Cliques."""
     beliefs: tuple[Array, ...]
+    """Expected counts of each clique, one axis per column; each sums to ``total``."""
     total: float
+    """Estimated number of rows."""
     parameters: Mapping[Clique, Array]
+    """Log-linear parameters of each measured set of columns."""
 
     def marginal(self, columns: Clique) -> Array:
         """Expected counts of columns that lie in one clique."""
@@ -202,8 +178,6 @@ def estimate(
 
     Parameters
     ----------
-    sizes : sequence of int
-        States of each column.
     measurements : sequence of Measurement
         1 or more.
     iterations : int
@@ -443,12 +417,8 @@ def draw_rows(model: MarginalModel, n_rows: int, rng: np.random.Generator) -> li
 
     Parameters
     ----------
-    model : MarginalModel
-        What is drawn from.
     n_rows : int
         1 or more.
-    rng : numpy.random.Generator
-        Draws.
 
     Returns
     -------

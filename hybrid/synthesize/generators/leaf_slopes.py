@@ -80,24 +80,17 @@ class Places:
 
 @dataclass(frozen=True)
 class LeafSlopes(Generic[K]):
-    """Slopes of a column's rank in the ranks of numbers before it, by node of its tree.
-
-    Parameters
-    ----------
-    predictors : mapping of key to Places
-        The p numbers that any node has a slope for.
-    target : Places
-        The column itself.
-    donors : numpy.ndarray, shape (n, p), float32
-        Ranks of the donors' predictors, in the order of the donors.
-    slopes : numpy.ndarray, shape (n_nodes, p)
-        Change of the column's rank per change of a predictor's; 0 where the people of a node bear none out.
-    """
+    """Slopes of a column's rank in the ranks of numbers before it, by node of its tree."""
 
     predictors: Mapping[K, Places]
+    """The p numbers that any node has a slope for."""
     target: Places
+    """The column itself."""
     donors: Array
+    """Ranks of the donors' predictors, in the order of the donors; shape (n, p), float32."""
     slopes: Array
+    """Change of the column's rank per change of a predictor's; 0 where the people of a node bear none out; shape
+    (n_nodes, p)."""
 
     def move(self, values: Array, at: Array, node: Array, known: Mapping[K, Array], rng: np.random.Generator) -> Array:
         """Move donors' values as far as the rows differ from the donors.
@@ -112,8 +105,6 @@ class LeafSlopes(Generic[K]):
             Donors' values, their positions, and the nodes that they were drawn from.
         known : mapping of key to numpy.ndarray, shape (n_rows,)
             The columns before.
-        rng : numpy.random.Generator
-            Draws ranks.
         """
         places = np.column_stack([place.rank(known[key]) for key, place in self.predictors.items()])
         shift = (np.nan_to_num(places - self.donors[at]) * self.slopes[node]).sum(axis=1)

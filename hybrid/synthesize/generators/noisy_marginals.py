@@ -33,16 +33,11 @@ from hybrid.synthesize.protocol import Encoded, Encoding, Feature
 
 @dataclass(frozen=True)
 class Intervals:
-    """Disjoint intervals from their smallest to their largest value, ascending.
-
-    Parameters
-    ----------
-    lows, highs : numpy.ndarray, each of shape (n_intervals,)
-        Values that occur; equal where an interval is one value.
-    """
+    """Disjoint intervals from their smallest to their largest value, ascending."""
 
     lows: Array
     highs: Array
+    """Values that occur; equal where an interval is one value; shape (n_intervals,)."""
 
     def __len__(self) -> int:
         return len(self.lows)
@@ -83,18 +78,12 @@ _DEVIATIONS = 3.0
 
 @dataclass(frozen=True)
 class Joined:
-    """States of a column, the rare ones as one.
-
-    Parameters
-    ----------
-    codes : numpy.ndarray, shape (n_states,), int64
-        The new state of each.
-    shares : numpy.ndarray, shape (n_states,)
-        Share of each within its new state.
-    """
+    """States of a column, the rare ones as one."""
 
     codes: Array
+    """The new state of each; shape (n_states,), int64."""
     shares: Array
+    """Share of each within its new state; shape (n_states,)."""
 
     @property
     def size(self) -> int:
@@ -138,8 +127,6 @@ def join_rare(measured: Measurement, *, missing: bool) -> Joined:
 
     Parameters
     ----------
-    measured : Measurement
-        Of one column.
     missing : bool
         Whether the last state is the missing value. Where it is rare it never comes out.
     """
@@ -268,24 +255,16 @@ class NoisyMarginalOptions(Options):
 
 @dataclass(frozen=True)
 class NoisyMarginals:
-    """A fitted graphical model with the joined states of each column.
-
-    Parameters
-    ----------
-    model : MarginalModel
-        Of the joined states.
-    joined : tuple of Joined
-        For each column.
-    cut : mapping of int to Intervals
-        Of continuous columns, by position.
-    spent : mapping of str to float
-        rho of each part.
-    """
+    """A fitted graphical model with the joined states of each column."""
 
     model: MarginalModel
+    """Of the joined states."""
     joined: tuple[Joined, ...]
+    """For each column."""
     cut: Mapping[int, Intervals]
+    """Of continuous columns, by position."""
     spent: Mapping[str, float]
+    """rho of each part."""
 
     def draw(self, n_rows: int, seed: int) -> list[Array]:
         rng = rng_for(seed, "marginals draw")

@@ -21,22 +21,15 @@ Method = Literal["tree", "linear", "logistic"]
 
 @dataclass(frozen=True)
 class DesignMatrix:
-    """Design matrix of columns: 1, standardized numbers, indicators.
-
-    Parameters
-    ----------
-    numbers : mapping of int to (float, float, float)
-        Scale of the numeric columns, and mean and standard deviation of the scaled ones.
-    flagged : frozenset of int
-        Numeric columns with an indicator of missing values.
-    states : mapping of int to numpy.ndarray
-        States of the discrete columns that have an indicator. The others, and the most frequent one, have none, so that
-        no coefficient is of theirs alone.
-    """
+    """Design matrix of columns: 1, standardized numbers, indicators."""
 
     numbers: Mapping[int, tuple[float, float, float]]
+    """Scale of the numeric columns, and mean and standard deviation of the scaled ones."""
     flagged: frozenset[int]
+    """Numeric columns with an indicator of missing values."""
     states: Mapping[int, Array]
+    """States of the discrete columns that have an indicator. The others, and the most frequent one, have none, so that
+    no coefficient is of theirs alone."""
 
     @classmethod
     def of(cls, data: Encoded, before: Sequence[int], least: int, weights: Array | None) -> DesignMatrix:
@@ -168,13 +161,7 @@ def reflected(values: Array, low: float, high: float) -> Array:
 
 
 def refuse_methods(features: Sequence[Feature], methods: Mapping[str, Method]) -> None:
-    """Check that every method fits its column.
-
-    Raises
-    ------
-    GeneratorError
-        Names every column that is not learned, or not of the sort that its method predicts.
-    """
+    """Check that every method fits its column."""
     known = {feature.name: feature for feature in features}
     wrong = []
     for name, method in methods.items():
@@ -196,10 +183,6 @@ def fit_regression(
 
     Parameters
     ----------
-    data : Encoded
-        The training records.
-    target : int
-        Position of the column.
     before : sequence of int
         Positions of its predictors; none: it is drawn from its own mean and deviation, or its own shares.
     method : {"linear", "logistic"}
@@ -207,11 +190,6 @@ def fit_regression(
         Records, or persons, that an indicator stands for at least.
     weights : numpy.ndarray, shape (n_rows,), or None
         Weight of each record; records of weight 0 are not learned from.
-
-    Raises
-    ------
-    GeneratorError
-        All weights are 0.
     """
     if weights is not None and not weights.any():
         raise GeneratorError("cart: no record has a person, so that a regression has nothing to learn from")

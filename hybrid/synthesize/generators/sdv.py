@@ -276,8 +276,6 @@ def _with_progress(synthesizer: type, network: type, seed: int, tell: Callable[[
     ----------
     synthesizer, network : type
         sdv's class, and ctgan's class that does its work.
-    seed : int
-        Makes training repeatable on one machine.
     tell : callable
         Gets ``loss_values`` (a DataFrame, the last row being of the epoch that just ended).
     """

@@ -48,28 +48,19 @@ State = Literal["absent", "incomplete", "outdated", "ready"]
 
 @dataclass(frozen=True)
 class Environment:
-    """State of one environment.
-
-    Parameters
-    ----------
-    name : str
-        One of :data:`NAMES`.
-    state : "absent", "incomplete", "outdated" or "ready"
-        incomplete: an installation was interrupted, or its Python is gone; outdated: built from other requirements.
-        Only a ready one is used.
-    n_bytes : int
-        Size on disk; 0 unless ready or outdated.
-    seconds : float
-        What building it took.
-    versions : dict of str to str
-        Python, and every distribution in it.
-    """
+    """State of one environment."""
 
     name: str
+    """One of :data:`NAMES`."""
     state: State
+    """incomplete: an installation was interrupted, or its Python is gone; outdated: built from other requirements. Only
+    a ready one is used."""
     n_bytes: int = 0
+    """Size on disk; 0 unless ready or outdated."""
     seconds: float = 0.0
+    """What building it took."""
     versions: dict[str, str] = field(default_factory=dict)
+    """Python, and every distribution in it."""
 
 
 def root() -> Path:
@@ -103,13 +94,6 @@ def interpreter(name: str) -> Path | None:
 
 def install(name: str, progress: Progress = silent) -> Environment:
     """Build an environment, unless it is ready already.
-
-    Parameters
-    ----------
-    name : str
-        One of :data:`NAMES`.
-    progress : Progress
-        Receives every package.
 
     Raises
     ------

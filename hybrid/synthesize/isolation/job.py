@@ -58,18 +58,12 @@ GRACE_SECONDS = 5.0
 
 @dataclass(frozen=True)
 class Limits:
-    """Limits of a worker's resources.
-
-    Parameters
-    ----------
-    seconds : float or None
-        Wall time of one task.
-    memory_bytes : int or None
-        Resident memory of the worker at its peak.
-    """
+    """Limits of a worker's resources."""
 
     seconds: float | None = None
+    """Wall time of one task."""
     memory_bytes: int | None = None
+    """Resident memory of the worker at its peak."""
 
 
 @dataclass(frozen=True)

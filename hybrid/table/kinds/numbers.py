@@ -197,7 +197,6 @@ def _scale_of(values: Numbers, decimals: int | None, few: float = 1) -> int | No
 
 
 def _fit(texts: list[str]) -> Mask:
-    """True for written whole numbers that 64 bits hold, shape (n_texts,)."""
     fits = np.ones(len(texts), dtype=bool)
     long = np.flatnonzero(pc.binary_length(pa.array(texts, pa.large_string())).to_numpy() >= len(str(_INT64.max)))
     fits[long] = [_INT64.min <= int(texts[at]) <= _INT64.max for at in long]
@@ -229,8 +228,6 @@ def decimal_text(value: float, most: int | None, least: int) -> str:
 
     Parameters
     ----------
-    value : float
-        The number.
     most : int or None
         Digits to round to; None: as many as distinguish the number from its neighbours, as ``repr`` writes it.
     least : int

@@ -53,8 +53,6 @@ class Kind(StrEnum):
         return self.type.measure == "calendar"
 
 
-NUMBERS = tuple(kind for kind in Kind if kind.is_number)
-"""Kinds of numbers."""
 DTYPES = {kind: kind.type.dtype for kind in Kind}
 """dtype of each kind in ``Table.frame``; missing values are NA, NaN, NaN (no category), NA, NaT, NaT."""
 

@@ -126,7 +126,6 @@ class TimeType(MomentType):
 
 
 def _format(read: str, texts: list[str]) -> ColumnFormat:
-    """Format of texts, which strptime reads whether their hours have two digits or not."""
     short = bool(texts) and read.startswith(("%H:", "%I:")) and matches(texts, _SHORT_HOUR).any()
     if short and not any(text.startswith("0") and text[1:2] != ":" for text in texts):
         read = f"%-{read[1:]}"

@@ -34,21 +34,14 @@ class InWords(NamedTuple):
 
 @dataclass(frozen=True)
 class ParsedTexts:
-    """The distinct texts of a column as typed values.
-
-    Parameters
-    ----------
-    values : pandas.Series, shape (n_texts,)
-        In the dtype of the kind; missing where a text is not of the kind.
-    format : ColumnFormat
-        How the texts are written.
-    bad : tuple of int
-        Positions of the texts that are not of the kind.
-    """
+    """The distinct texts of a column as typed values."""
 
     values: pd.Series
+    """In the dtype of the kind; missing where a text is not of the kind; shape (n_texts,)."""
     format: ColumnFormat
+    """How the texts are written."""
     bad: tuple[int, ...] = ()
+    """Positions of the texts that are not of the kind."""
 
 
 class ValueType(ABC):

@@ -137,8 +137,6 @@ def read_sql(source: SqlOptions, options: ReadOptions) -> Table:
     ----------
     source : SqlOptions
         Which. The session is read-only; a query is refused where the database has no such mode.
-    options : ReadOptions
-        The columns' roles and kinds.
 
     Returns
     -------
@@ -164,13 +162,7 @@ def read_sql(source: SqlOptions, options: ReadOptions) -> Table:
 
 
 def fetch(connection: sa.Connection, source: SqlOptions, name: str) -> pa.Table:
-    """Fetch all rows, sorted by their content; ``name`` is for messages.
-
-    Raises
-    ------
-    DataError
-        Reading takes longer than ``source.timeout_minutes``, or the rows do not fit into memory; a column mixes types.
-    """
+    """Fetch all rows, sorted by their content; ``name`` is for messages."""
     import sqlalchemy as sa
 
     streamed = {"stream_results": True}

@@ -1,8 +1,9 @@
-"""Codebook of a file of Stata, SPSS or SAS: what it says about its columns."""
+"""Codebook of a file of Stata, SPSS or SAS: what it says about its columns, and how its program holds dates."""
 
 from __future__ import annotations
 
 import io
+import re
 from collections import Counter
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -10,13 +11,123 @@ from functools import cached_property
 from types import ModuleType
 from typing import Any
 
+import numpy as np
 import pandas as pd
 import pyarrow.fs as pafs
 
+from hybrid.base.arrays import Array
 from hybrid.base.errors import DataError, MissingExtraError
 from hybrid.table.files import File
 from hybrid.table.kinds.value_type import Moment
-from hybrid.table.statistics.program import PROGRAMS, Program, moment_of
+
+_SECOND, _DAY = 10**6, 86_400 * 10**6
+"""Microseconds."""
+_NAMED: tuple[tuple[Moment, str], ...] = (
+    ("datetime", r"DATETIME|YMDHMS|[EB]8601D[TN]|IS8601DT|DATEAMPM|MDYAMPM|DTDATE"),
+    ("date", r"[AEJS]?DATE|MOYR|QYR|WKYR|MONYY|(DDMMYY|MMDDYY|YYMMDD)[BCDNPS]?|WEEKDAT[EX]|(IS|[EB])8601DA"),
+    ("time", r"TIME|HHMM|TOD|TIMEAMPM|(IS|[EB])8601TM"),
+)
+"""Formats of SPSS and SAS, without their widths."""
+_WIDTH = re.compile(r"[0-9]*(\.[0-9]*)?\Z")
+_STATA_DATE = re.compile(r"%-?[0-9]*t?d")
+_STATA_MOMENT = re.compile(r"%-?[0-9]*t[cC](.*)", re.DOTALL)
+_DAY_PARTS = re.compile(r"CC|YY|NN|DD|[nM]on|Mon|Month|d|D|J|c|y", re.DOTALL)
+"""Parts of a format of Stata that tell the day."""
+_FARTHEST = 9 * 10**18
+"""Microseconds from 1970 that 64 bits hold."""
+
+
+@dataclass(frozen=True)
+class Program:
+    """A program for statistics, and how its files count time."""
+
+    name: str
+    """Of the program."""
+    origin: str
+    """The moment from which it counts."""
+    units: Mapping[Moment, int]
+    """Microseconds of one unit of a date, of a moment and of a time of day."""
+    formats: Mapping[Moment, str]
+    """The format of a column that had none."""
+
+    @property
+    def _origin(self) -> int:
+        return int(np.datetime64(self.origin, "us").astype(np.int64))
+
+    def microseconds(self, numbers: Array, moment: Moment) -> Array:
+        """Microseconds since 1970, or since midnight for a time of day; 0 where a number is missing.
+
+        Parameters
+        ----------
+        numbers : numpy.ndarray, shape (n,), float64
+            As the file holds them.
+        """
+        since = np.rint(np.nan_to_num(numbers, posinf=np.inf, neginf=-np.inf) * self.units[moment])
+        counted: Array = np.clip(since, -_FARTHEST, _FARTHEST).astype(np.int64)
+        return counted if moment == "time" else counted + self._origin
+
+    def numbers(self, microseconds: Array, moment: Moment) -> Array:
+        """Numbers that the file holds; the reverse of :meth:`microseconds`."""
+        since = microseconds if moment == "time" else microseconds - self._origin
+        counted: Array = since / self.units[moment]
+        return counted
+
+
+STATA = Program(
+    "Stata",
+    "1960-01-01",
+    {"date": _DAY, "datetime": 1000, "time": 1000},
+    {"date": "%td", "datetime": "%tc", "time": "%tcHH:MM:SS"},
+)
+SPSS = Program(
+    "SPSS",
+    "1582-10-14",
+    {"date": _SECOND, "datetime": _SECOND, "time": _SECOND},
+    {"date": "DATE11", "datetime": "DATETIME20", "time": "TIME8"},
+)
+SAS = Program(
+    "SAS",
+    "1960-01-01",
+    {"date": _DAY, "datetime": _SECOND, "time": _SECOND},
+    {"date": "DATE9", "datetime": "DATETIME20", "time": "TIME8"},
+)
+PROGRAMS: dict[str, Program] = {
+    ".dta": STATA,
+    ".sav": SPSS,
+    ".zsav": SPSS,
+    ".por": SPSS,
+    ".sas7bdat": SAS,
+    ".xpt": SAS,
+}
+"""The program of each suffix."""
+
+
+def moment_of(program: Program, written: str | None) -> Moment | None:
+    """Meaning of numbers of a format; None for plain numbers.
+
+    Durations (``DTIME``) are numbers, and so are the months and quarters of Stata.
+
+    Parameters
+    ----------
+    written : str or None
+        The format, such as ``%td``, ``DATE11`` or ``F8.2``.
+    """
+    if not written:
+        return None
+    if program is STATA:
+        return _moment_of_stata(written)
+    name = _WIDTH.sub("", written.upper())
+    return next((moment for moment, pattern in _NAMED if re.fullmatch(pattern, name)), None)
+
+
+def _moment_of_stata(written: str) -> Moment | None:
+    if _STATA_DATE.match(written):
+        return "date"
+    found = _STATA_MOMENT.match(written)
+    if found is None:
+        return None
+    return "time" if found[1] and not _DAY_PARTS.search(found[1]) else "datetime"
+
 
 _READERS = {".sas7bdat": "read_sas7bdat", ".xpt": "read_xport", ".dta": "read_dta", ".por": "read_por"}
 _SAV = "read_sav"
@@ -29,36 +140,25 @@ class Codebook:
     """Labels and formats of the columns of a file.
 
     Notes and the label of the file are not among them: they may name people, and nothing that is written has them.
-
-    Parameters
-    ----------
-    program : Program
-        Whose file it is.
-    names : tuple of str
-        The columns, in the file's order.
-    labels : mapping of str to mapping of object to str
-        Texts of codes, by column; two codes of a column never have the same text.
-    descriptions : mapping of str to str
-        Labels of the columns that have one.
-    formats : mapping of str to str
-        Formats of the columns that have one.
-    texts, singles : frozenset of str
-        Columns that hold texts; that hold numbers of seven digits.
-    measures : mapping of str to str
-        Levels of measurement, which SPSS has.
-    version : int
-        Of a transport file of SAS: 5 or 8.
     """
 
     program: Program
+    """Whose file it is."""
     names: tuple[str, ...]
+    """The columns, in the file's order."""
     labels: Mapping[str, Mapping[Any, str]]
+    """Texts of codes, by column; two codes of a column never have the same text."""
     descriptions: Mapping[str, str]
+    """Labels of the columns that have one."""
     formats: Mapping[str, str]
+    """Formats of the columns that have one."""
     texts: frozenset[str]
     singles: frozenset[str]
+    """Columns that hold texts; that hold numbers of seven digits."""
     measures: Mapping[str, str]
+    """Levels of measurement, which SPSS has."""
     version: int = 8
+    """Of a transport file of SAS: 5 or 8."""
 
     @cached_property
     def moments(self) -> dict[str, Moment]:
@@ -72,8 +172,6 @@ def read_codebook(file: File, encoding: str = "utf-8") -> Codebook:
 
     Parameters
     ----------
-    file : File
-        With one of :data:`~hybrid.table.file_formats.STATISTICS_SUFFIXES`.
     encoding : str
         Of the texts, where the file does not say it.
 
@@ -125,13 +223,7 @@ def content(file: File, encoding: str, *, metadata_only: bool = False) -> tuple[
 
 
 def pyreadstat(file: str) -> ModuleType:
-    """Import pyreadstat.
-
-    Raises
-    ------
-    MissingExtraError
-        It is not installed.
-    """
+    """Import pyreadstat."""
     try:
         import pyreadstat as library
     except ImportError:

@@ -34,8 +34,6 @@ def read_statistics_file(file: File, options: ReadOptions) -> pa.Table:
 
     Parameters
     ----------
-    file : File
-        With one of :data:`~hybrid.table.file_formats.STATISTICS_SUFFIXES`.
     options : ReadOptions
         A column that is declared a number keeps its codes; one that is declared a category or boolean has the labels
         of all codes that have one. Of others, a column has labels unless most of its different values have none: its
@@ -91,7 +89,6 @@ def _missing_codes(labels: Mapping[Any, str], markers: Sequence[str]) -> list[fl
 
 
 def _named(numbers: Array, labels: Mapping[Any, str], kind: Kind | None) -> pa.Array | None:
-    """Labels of codes, and codes without one as texts; None for numbers of which few are labelled."""
     codes, distinct = pd.factorize(numbers)
     bare = [code_text(value) for value in distinct.tolist() if value not in labels]
     if kind is None and len(bare) > len(distinct) / 2:

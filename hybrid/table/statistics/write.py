@@ -20,8 +20,7 @@ from hybrid.base.errors import OutputError
 from hybrid.table.kinds.registry import Kind
 from hybrid.table.kinds.value_type import Moment
 from hybrid.table.schema import Column, Table
-from hybrid.table.statistics.codebook import Codebook, code_text, pyreadstat
-from hybrid.table.statistics.program import PROGRAMS, SAS, Program
+from hybrid.table.statistics.codebook import PROGRAMS, SAS, Codebook, Program, code_text, pyreadstat
 from hybrid.table.text import encode_texts
 
 SYNTHETIC = "synthetic"
@@ -43,8 +42,6 @@ _TIME = re.compile(r"([0-9]{2}):([0-9]{2}):([0-9]{2})(?:\.([0-9]{6}))?")
 
 @dataclass(frozen=True)
 class _Stored:
-    """A column as a file holds it; the labels are those of codes that occur."""
-
     values: pd.Series
     labels: dict[Any, str] = field(default_factory=dict)
     format: str | None = None
@@ -59,12 +56,6 @@ def write_statistics_file(table: Table, path: Path, suffix: str, book: Codebook 
 
     Parameters
     ----------
-    table : Table
-        What to write.
-    path : Path
-        Where; overwritten.
-    suffix : str
-        The format: ``.dta``, ``.sav``, ``.zsav`` or ``.xpt``.
     book : Codebook or None
         Of the file that the table came from; None: labels are written as texts.
     synthetic : bool
@@ -142,7 +133,6 @@ def _moments(values: pd.Series, program: Program, moment: Moment) -> pd.Series:
 
 
 def _numbers(numbers: Array) -> pd.Series:
-    """Numbers as integers where all are, as far as Stata has them."""
     known = numbers[~np.isnan(numbers)]
     if len(known) and (np.abs(known) <= _LARGEST).all() and (known % 1 == 0).all():
         return pd.Series(numbers).astype("Int32")
@@ -188,7 +178,6 @@ def _number(text: str, code_of: Mapping[str, Any], program: Program, moment: Mom
 
 
 def _texts(values: pd.Series, column: Column, labels: Mapping[Any, str]) -> _Stored:
-    """Texts, and for labels of texts their codes."""
     codes, texts = encode_texts(values, column)
     code_of = {text: code for code, text in labels.items()}
     held = [code_of.get(text, text) for text in texts]

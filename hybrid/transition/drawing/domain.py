@@ -30,29 +30,21 @@ _EXACT = 2**53
 
 @dataclass(frozen=True)
 class Grid:
-    """Evenly spaced values inside the bounds of every node.
-
-    Parameters
-    ----------
-    kind : Kind
-        Integer, decimal, date or datetime.
-    decimals : int or None
-        Digits after the point of a decimal column, 0 for integers; None for values without steps, and for dates.
-    unit : int
-        Microseconds from one date to the next; 1 for decimals.
-    low, high : numpy.ndarray, shape (n_nodes,), float64 (no steps) or int64
-        First and last step of each node (both inclusive), in units of ``10**-decimals`` or of ``unit``.
-    usable : numpy.ndarray, shape (n_nodes,), bool
-        Whether a node is an interval that holds a step, and no value of another node lies between its bounds.
-        Other nodes (a list of single values) are drawn from by leaf.
-    """
+    """Evenly spaced values inside the bounds of every node."""
 
     kind: Kind
+    """Integer, decimal, date or datetime."""
     decimals: int | None
+    """Digits after the point of a decimal column, 0 for integers; None for values without steps, and for dates."""
     unit: int
+    """Microseconds from one date to the next; 1 for decimals."""
     low: Array
     high: Array
+    """First and last step of each node (both inclusive), in units of ``10**-decimals`` or of ``unit``; shape
+    (n_nodes,), float64 (no steps) or int64."""
     usable: Array
+    """Whether a node is an interval that holds a step, and no value of another node lies between its bounds. Other
+    nodes (a list of single values) are drawn from by leaf; shape (n_nodes,), bool."""
 
     @property
     def dtype(self) -> np.dtype[Any]:
@@ -121,8 +113,6 @@ def grid_of(column: Column, hierarchy: Hierarchy, values: Array, n_values: Array
         Its format gives the step: 1 for integers, the last decimal, or the smallest unit of the date format (a day
         for dates). Without declared decimals, as many as the hierarchy's values need; no steps beyond
         :data:`MOST_DECIMALS`.
-    hierarchy : Hierarchy
-        Bounds of the nodes.
     values : numpy.ndarray, shape (n,), float64
         Positions of the leaves without the missing one.
     n_values : numpy.ndarray, shape (n_nodes,), int64
@@ -156,7 +146,6 @@ def _decimals(column: Column, values: Array, edges: list[Array]) -> int | None:
 
 
 def _steps(edges: list[Array], decimals: int) -> list[Array]:
-    """First and last step inside the bounds, exact to the last bit."""
     low, high = (np.round(edge * 10.0**decimals) for edge in edges)
     low += np.round(low / 10.0**decimals, decimals) < edges[0]
     high -= np.round(high / 10.0**decimals, decimals) > edges[1]
@@ -168,38 +157,29 @@ class Domain:
     """Leaves of one hierarchy in *tree order*.
 
     Those below a node are adjacent.
-
-    Parameters
-    ----------
-    column : Column
-        Kind and format of the column.
-    hierarchy : Hierarchy
-        The column's hierarchy.
-    dtype : object
-        dtype of the original column, whose categories come first in the restored one.
-    order : numpy.ndarray, shape (n_leaves,), int64
-        The leaf at each rank; siblings in the order of their least value, the missing leaf last.
-    rank : numpy.ndarray, shape (n_leaves,), int64
-        The rank of each leaf: the inverse of ``order``.
-    first, n_leaves, n_values : numpy.ndarray, shape (n_nodes,), int64
-        First rank below a node, number of leaves below it, and the same without the missing leaf.
-    axis : numpy.ndarray, shape (n_leaves,), float64
-        Position of each leaf on the line: numbers themselves, dates in microseconds since 1970; NaN for the
-        missing leaf. Empty for categories and booleans.
-    grid : Grid or None
-        For columns whose cells are values: those a node can take between its bounds.
     """
 
     column: Column
+    """Kind and format of the column."""
     hierarchy: Hierarchy
+    """The column's hierarchy."""
     dtype: object
+    """dtype of the original column, whose categories come first in the restored one."""
     order: Array
+    """The leaf at each rank; siblings in the order of their least value, the missing leaf last; shape (n_leaves,),
+    int64."""
     rank: Array
+    """The rank of each leaf: the inverse of ``order``; shape (n_leaves,), int64."""
     first: Array
     n_leaves: Array
     n_values: Array
+    """First rank below a node, number of leaves below it, and the same without the missing leaf; shape (n_nodes,),
+    int64."""
     axis: Array
+    """Position of each leaf on the line: numbers themselves, dates in microseconds since 1970; NaN for the missing
+    leaf. Empty for categories and booleans; shape (n_leaves,), float64."""
     grid: Grid | None
+    """For columns whose cells are values: those a node can take between its bounds."""
 
     @property
     def kind(self) -> Kind:
@@ -306,17 +286,7 @@ class Domain:
 
 
 def domain_of(column: Column, hierarchy: Hierarchy, dtype: object) -> Domain:
-    """Put a hierarchy's leaves into tree order.
-
-    Parameters
-    ----------
-    column : Column
-        The column as the original table describes it.
-    hierarchy : Hierarchy
-        Its hierarchy.
-    dtype : object
-        dtype of the original column.
-    """
+    """Put a hierarchy's leaves into tree order."""
     n = hierarchy.n_leaves
     missing = np.zeros(n, dtype=bool)
     if hierarchy.missing_leaf is not None:

@@ -19,19 +19,13 @@ _LARGEST_TABLE = 20_000_000
 
 @dataclass(frozen=True)
 class Slices:
-    """For each of n rows a run of records to draw from.
-
-    Parameters
-    ----------
-    members : numpy.ndarray, shape (n_records,), int64
-        Positions of records.
-    start, size : numpy.ndarray, shape (n,), int64
-        Each row's run is ``members[start : start + size]``; size 0: nothing to draw from.
-    """
+    """For each of n rows a run of records to draw from."""
 
     members: Array
+    """Positions of records; shape (n_records,), int64."""
     start: Array
     size: Array
+    """Each row's run is ``members[start : start + size]``; size 0: nothing to draw from; shape (n,), int64."""
 
     def draw(self, rng: np.random.Generator) -> Array:
         """One record of each row's run, all equally likely; -1 for empty runs; shape (n,), int64."""
@@ -44,18 +38,12 @@ class Slices:
 
 @dataclass(frozen=True)
 class Pools:
-    """Records by group.
-
-    Parameters
-    ----------
-    members : numpy.ndarray, shape (n_records,), int64
-        Positions of records, sorted by group.
-    starts : numpy.ndarray, shape (n_groups + 1,), int64
-        Group ``g`` is ``members[starts[g] : starts[g + 1]]``.
-    """
+    """Records by group."""
 
     members: Array
+    """Positions of records, sorted by group; shape (n_records,), int64."""
     starts: Array
+    """Group ``g`` is ``members[starts[g] : starts[g + 1]]``; shape (n_groups + 1,), int64."""
 
     @property
     def sizes(self) -> Array:
@@ -92,20 +80,14 @@ class RankedPools:
 
     The values below any node are one run of ranks, so "records of this group whose value lies below this node"
     are one run as well.
-
-    Parameters
-    ----------
-    members : numpy.ndarray, shape (n_records,), int64
-        Positions of records, sorted by group, then rank.
-    keys : numpy.ndarray, shape (n_records,), int64
-        ``group * n_ranks + rank`` of each member, ascending.
-    n_ranks : int
-        Number of leaves of the hierarchy.
     """
 
     members: Array
+    """Positions of records, sorted by group, then rank; shape (n_records,), int64."""
     keys: Array
+    """``group * n_ranks + rank`` of each member, ascending; shape (n_records,), int64."""
     n_ranks: int
+    """Number of leaves of the hierarchy."""
 
     def runs(self, groups: Array, first: Array, n_leaves: Array) -> Slices:
         """Records of each row's group with ranks in ``[first, first + n_leaves)``; group -1 has none."""
@@ -124,22 +106,15 @@ def ranked_pools(groups: Array, ranks: Array, n_ranks: int) -> RankedPools:
 
 @dataclass(frozen=True)
 class ClassIndex:
-    """Index of equivalence classes by nodes: a trie over the quasi-identifiers.
-
-    Parameters
-    ----------
-    steps : tuple of numpy.ndarray
-        One per quasi-identifier: the sorted keys ``state * n_nodes + node`` of the pairs that occur. The
-        position of a key is the next state; after the last step it is the row of ``class_of``.
-    n_nodes : tuple of int
-        Number of nodes of each hierarchy.
-    class_of : numpy.ndarray, shape (n_combinations,), int64
-        The class of each combination.
-    """
+    """Index of equivalence classes by nodes: a trie over the quasi-identifiers."""
 
     steps: tuple[Array, ...]
+    """One per quasi-identifier: the sorted keys ``state * n_nodes + node`` of the pairs that occur. The position of a
+    key is the next state; after the last step it is the row of ``class_of``."""
     n_nodes: tuple[int, ...]
+    """Number of nodes of each hierarchy."""
     class_of: Array
+    """The class of each combination; shape (n_combinations,), int64."""
 
     def find(self, nodes: Array) -> Array:
         """Class of each row of nodes, -1 where no class has this combination; shape (n,), int64."""
@@ -207,18 +182,13 @@ def pair_fallback(name: str, ranked: RankedPools, groups: Array, ranks: Array, l
 
 @dataclass(frozen=True)
 class DrawnRecords:
-    """Records drawn for the rows of one column.
-
-    Parameters
-    ----------
-    records : numpy.ndarray, shape (n,), int64
-        Position of the drawn record; -1 where no fallback had one and the value is drawn uniformly.
-    counts : dict of str to int
-        Rows served by each fallback, zeros included, ``"uniform"`` last.
-    """
+    """Records drawn for the rows of one column."""
 
     records: Array
+    """Position of the drawn record; -1 where no fallback had one and the value is drawn uniformly; shape (n,),
+    int64."""
     counts: dict[str, int]
+    """Rows served by each fallback, zeros included, ``"uniform"`` last."""
 
 
 class Donors:
@@ -305,10 +275,6 @@ def draw_records(chain: Sequence[Fallback], n_rows: int, rng: np.random.Generato
     ----------
     chain : sequence of Fallback
         Tried in this order; a fallback serves only the rows that all earlier ones left.
-    n_rows : int
-        Number of rows.
-    rng : numpy.random.Generator
-        Draws the records.
     """
     records = np.full(n_rows, -1, dtype=np.int64)
     pending = np.arange(n_rows)
@@ -329,14 +295,10 @@ def restore_columns(
 
     Parameters
     ----------
-    records : Donors
-        What was learned.
     labels : LabelTable, n rows
         What to restore.
     own : function of (position of the quasi-identifier, nodes of shape (n,)) to fallbacks
         The strategy's own fallbacks, tried before those of the label.
-    rng : numpy.random.Generator
-        Draws the records.
     """
     columns, counts = {}, dict[str, int]()
     for at, (name, domain) in enumerate(records.domains.items()):

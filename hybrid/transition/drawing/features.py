@@ -17,21 +17,14 @@ from hybrid.transition.drawing.donors import RankedPools, ranked_pools
 
 @dataclass(frozen=True)
 class Features:
-    """Encoding of labels and other columns as numbers, fitted once.
-
-    Parameters
-    ----------
-    domains : dict of str to Domain
-        A label becomes the first and the last tree-order rank below it: siblings are neighbours.
-    columns : tuple of Column
-        The columns beside the quasi-identifiers that serve as predictors.
-    categories : dict of str to pandas.Index
-        Known values of the categorical ones; their position is the number, an unknown value is missing.
-    """
+    """Encoding of labels and other columns as numbers, fitted once."""
 
     domains: dict[str, Domain]
+    """A label becomes the first and the last tree-order rank below it: siblings are neighbours."""
     columns: tuple[Column, ...]
+    """The columns beside the quasi-identifiers that serve as predictors."""
     categories: dict[str, pd.Index]
+    """Known values of the categorical ones; their position is the number, an unknown value is missing."""
 
     def matrix(self, labels: LabelTable) -> Array:
         """Numbers of every row, shape (n, 2 * n_qi + n_columns), float32; NaN is missing."""
@@ -57,10 +50,6 @@ def features(domains: dict[str, Domain], labels: LabelTable, *, sensitive: bool)
 
     Parameters
     ----------
-    domains : dict of str to Domain
-        Of the quasi-identifiers.
-    labels : LabelTable
-        The table to learn from.
     sensitive : bool
         Whether sensitive columns and targets are predictors, too.
     """
@@ -110,8 +99,6 @@ def grow(matrix: Array, ranks: Array, min_records: int, seed: int) -> TreeCells:
         Predictors, NaN where missing.
     ranks : numpy.ndarray, shape (n,), int64
         What to predict.
-    min_records : int
-        Least number of records in every cell.
     seed : int
         Decides between equally good splits.
     """

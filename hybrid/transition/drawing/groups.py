@@ -18,21 +18,14 @@ N_BINS = 10
 
 @dataclass(frozen=True)
 class ColumnGroups:
-    """Values of one grouping column.
-
-    Parameters
-    ----------
-    column : str
-        Name of the column.
-    values : pandas.Index
-        Distinct values; for numbers and dates the lower bounds of the bins.
-    binned : bool
-        Whether values are lower bounds.
-    """
+    """Values of one grouping column."""
 
     column: str
+    """Name of the column."""
     values: pd.Index
+    """Distinct values; for numbers and dates the lower bounds of the bins."""
     binned: bool
+    """Whether values are lower bounds."""
 
     def __len__(self) -> int:
         """Number of groups; the last one is for missing and unknown values."""
@@ -51,13 +44,7 @@ class ColumnGroups:
 
 
 def groups_of(labels: LabelTable, column: str) -> ColumnGroups:
-    """Learn the groups of a column.
-
-    Raises
-    ------
-    ConfigError
-        The column does not exist, or is a quasi-identifier.
-    """
+    """Learn the groups of a column."""
     schema = labels.rest.schema
     if column not in schema:
         why = "a quasi-identifier" if column in labels.schema else "no column of the data"
@@ -74,15 +61,10 @@ def groups_of(labels: LabelTable, column: str) -> ColumnGroups:
 
 @dataclass(frozen=True)
 class Bins:
-    """Runs of tree-order ranks.
-
-    Parameters
-    ----------
-    cuts : numpy.ndarray, shape (n_bins - 1,), int64
-        The first rank of every bin but the first, ascending.
-    """
+    """Runs of tree-order ranks."""
 
     cuts: Array
+    """The first rank of every bin but the first, ascending; shape (n_bins - 1,), int64."""
 
     def __len__(self) -> int:
         return len(self.cuts) + 1
@@ -100,8 +82,6 @@ def bins_by_records(ranks: Array, most: int) -> Bins:
     ----------
     ranks : numpy.ndarray, shape (n,), int64
         Tree-order rank of each record's value.
-    most : int
-        Largest number of bins.
     """
     distinct = np.unique(ranks)
     if len(distinct) <= most:

@@ -40,22 +40,15 @@ class ChowLiuOptions(base.Options):
 
 @dataclass(frozen=True)
 class Edge:
-    """An attribute and the one it depends on.
-
-    Parameters
-    ----------
-    child, parent : int
-        Positions among the quasi-identifiers; parent -1 for the root of the tree.
-    bins : Bins or None
-        Of the parent's values.
-    pool : RankedPools
-        Records by the child's node, then by (parent's bin, given group).
-    """
+    """An attribute and the one it depends on."""
 
     child: int
     parent: int
+    """Positions among the quasi-identifiers; parent -1 for the root of the tree."""
     bins: Bins | None
+    """Of the parent's values."""
     pool: RankedPools
+    """Records by the child's node, then by (parent's bin, given group)."""
 
 
 @dataclass(frozen=True)

@@ -34,8 +34,6 @@ def geometric(counts: Array, epsilon: float, sensitivity: float, rng: np.random.
         Privacy loss of the whole table, greater than 0.
     sensitivity : float
         Largest change of the sum of absolute counts between neighbouring data sets.
-    rng : numpy.random.Generator
-        Source of the noise.
     """
     success = -np.expm1(-epsilon / sensitivity)
     noise = rng.geometric(success, counts.shape) - rng.geometric(success, counts.shape)
@@ -62,37 +60,24 @@ def exponential_choice(scores: Array, epsilon: float, sensitivity: float, rng: n
 
 @dataclass(frozen=True)
 class NoisyTable:
-    """Non-negative weights of (group, unit) cells, flattened.
-
-    Parameters
-    ----------
-    cumulative : numpy.ndarray, shape (n_groups * n_units + 1,), float64
-        Sums of the weights before each cell, from 0.
-    """
+    """Non-negative weights of (group, unit) cells, flattened."""
 
     cumulative: Array
+    """Sums of the weights before each cell, from 0; shape (n_groups * n_units + 1,), float64."""
 
 
 @dataclass(frozen=True)
 class Units:
-    """Cells of a table of counts: values, or intervals of level 1.
-
-    Parameters
-    ----------
-    domain : Domain
-        Of the column.
-    level : int
-        The level of the hierarchy of the units.
-    nodes : numpy.ndarray, shape (n_units,), int32
-        The node of each unit, in tree order.
-    starts : numpy.ndarray, shape (n_units,), int64
-        The first rank of each unit.
-    """
+    """Cells of a table of counts: values, or intervals of level 1."""
 
     domain: Domain
+    """Of the column."""
     level: int
+    """The level of the hierarchy of the units."""
     nodes: Array
+    """The node of each unit, in tree order; shape (n_units,), int32."""
     starts: Array
+    """The first rank of each unit; shape (n_units,), int64."""
 
     def __len__(self) -> int:
         return len(self.nodes)

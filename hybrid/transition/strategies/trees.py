@@ -81,12 +81,6 @@ def fit_sequence(
 
     Parameters
     ----------
-    anonymized : AnonymizedTable
-        What to learn from.
-    grow : Grow
-        Makes a partition.
-    rng : numpy.random.Generator
-        Draws the seeds.
     sensitive : bool
         Whether sensitive columns and targets are predictors, too.
     least : int
@@ -170,17 +164,12 @@ class Forest:
     """Random forest of one quasi-identifier, as groups of records.
 
     A group is a leaf of one tree.
-
-    Parameters
-    ----------
-    model : object
-        The fitted forest of scikit-learn.
-    starts : numpy.ndarray, shape (n_trees,), int64
-        Number of each tree's first group.
     """
 
     model: object
+    """The fitted forest of scikit-learn."""
     starts: Array
+    """Number of each tree's first group; shape (n_trees,), int64."""
 
     def groups(self, matrix: Array, rng: np.random.Generator) -> Array:
         """Leaf of the row in one tree, every tree equally likely."""
@@ -195,7 +184,6 @@ class Forest:
         return RankedPools(found.members // leaves.shape[1], found.keys, n_nodes)
 
     def _leaves(self, matrix: Array) -> Array:
-        """Group of each row in every tree; shape (n, n_trees), int64."""
         if not len(matrix):
             return np.empty((0, len(self.starts)), dtype=np.int64)
         leaves: Array = self.model.apply(matrix).astype(np.int64) + self.starts  # type: ignore[attr-defined]

@@ -102,19 +102,27 @@ def test_the_release_is_whole(bank: Path) -> None:
     assert (users["client_id"].to_numpy() != owners.reindex(users["account_id"]).to_numpy()).all()
 
 
-@given(st.lists(st.integers(0, 7), min_size=8, max_size=40), st.integers(2, 30), st.randoms(use_true_random=False))
+@given(
+    st.lists(st.integers(0, 7), min_size=8, max_size=40),
+    st.integers(2, 30),
+    st.integers(1, 4),
+    st.randoms(use_true_random=False),
+)
 @settings(max_examples=60, deadline=None)
-def test_partners(rows: list[int], n: int, random) -> None:
+def test_partners(rows: list[int], n: int, sets: int, random) -> None:
     """One pair of each row has the owner, the first preferred one; no other pair has the owner."""
     types = [random.choice(["OWNER", "USER"]) for _ in rows]
     pairs = read_frame(pd.DataFrame({"type": [*types, "OWNER"]}), ReadOptions()).take(np.arange(len(rows)))
     owners = np.array([random.randrange(n) for _ in range(8)])
     through = ThroughOptions(table="disp", column="a", owner="c", prefer="type = 'OWNER'")
-    found = _partners(pairs, through, np.array(rows), owners, n)
+    number = np.arange(n) * sets // n
+    found = _partners(pairs, through, np.array(rows), owners, number)
+    assert (number[found] == number[owners[rows]]).all(), "a pair has people of one set of tables"
     for row in set(rows):
         mine = [at for at, one in enumerate(rows) if one == row]
         first = next((at for at in mine if types[at] == "OWNER"), mine[0])
-        assert [at for at in mine if found[at] == owners[row]] == [first]
+        alone = np.sum(number == number[owners[row]]) == 1
+        assert [at for at in mine if found[at] == owners[row]] == (mine if alone else [first])
 
 
 @pytest.mark.parametrize(

@@ -23,14 +23,15 @@ from hybrid.evaluation.context import Context
 from hybrid.evaluation.measure import Evaluation, Measure, NotComputable
 from hybrid.evaluation.options import RetrainOptions
 from hybrid.evaluation.people_in_tables import LinkedPeople
+from hybrid.evaluation.registry import REGISTRY
 from hybrid.pipeline.check import diagnose
 from hybrid.pipeline.child_draw import ChildDraw, DrawnParents
 from hybrid.pipeline.config import RunConfig, load_config
 from hybrid.pipeline.evaluation_price import repeated_seconds
 from hybrid.pipeline.inputs import Sources
 from hybrid.pipeline.pipeline import Pipeline
-from hybrid.pipeline.repetition import drawn_people, real_people, some_people
-from hybrid.pipeline.sources import read_sources
+from hybrid.pipeline.repetition import drawn_people, real_people, some_people, trained_on_people
+from hybrid.pipeline.sources import read_sources, rows_of
 from hybrid.table import Column, Kind, Role, Schema, Table
 from tests.pipeline.tables.hospital import content, frames, write
 
@@ -230,3 +231,70 @@ def test_a_run_tells_it_of_the_person_table_and_once_on_the_first_page(tmp_path:
     assert "everybody, by an attacker who repeats the whole process" in (out / "report.html").read_text()
     assert "Not tried: an attacker who can repeat" not in (out / "report.html").read_text()
     assert "not of this one alone" in (out / "report-visits.html").read_text()
+
+
+SHADOWS = {"shadows": 12, "tests": 12, "bagging": 10, "records": 6, "rows": 50}
+NAMED = ("counting_queries", "bagging_membership")
+
+
+def shadowed(folder: Path, **evaluate: Any) -> dict[str, Any]:
+    """Outcomes of the named attacks on the person table, and that there is none elsewhere."""
+    settings = {"metrics": ["identical_match"], "also": list(NAMED), "retrain": RETRAIN | SHADOWS} | evaluate
+    found = Pipeline(loaded(folder, **settings), seed=1).evaluation.metrics
+    for one in found:
+        if one.table != "patients" and one.name in NAMED:
+            assert isinstance(one.outcome, NotComputable)
+    return {one.name: one.outcome for one in found if one.table == "patients" and one.name in NAMED}
+
+
+def test_shadow_models_that_are_named_find_people_who_are_copied(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Every training gives out its people with all rows; the attacker learns from people who are kept apart."""
+    learned: list[Rows] = []
+
+    def told(run: Pipeline, people: Rows, seed: int) -> Pipeline:
+        learned.append(people)
+        return LEARN(run, people, seed)
+
+    monkeypatch.setattr(Pipeline, "with_training", told)
+    monkeypatch.setattr("hybrid.pipeline.pipeline.drawn_people", real_people)
+    found = shadowed(tmp_path)
+    assert set(found) == set(NAMED)
+    assert all(isinstance(outcome, Measure) for outcome in found.values())
+    assert found["counting_queries"].low > 0.8, "twenty bootstraps are too few for the other attack"
+    assert len(learned) == 12 + 12 + 2 * 10
+    run = Pipeline(loaded(tmp_path), seed=1)
+    assert run.person.control is not None
+    attacked = np.isin(np.concatenate(learned[:12]), run.person.control.persons, invert=True)
+    assert 0 < attacked.mean() < 0.5, "shadow models know the attacker's people, and some of the attacked"
+    assert any(len(np.unique(people)) < len(people) for people in learned), "bootstraps repeat people"
+
+
+def test_shadow_models_find_nobody_who_was_not_learned_from(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def others(run: Pipeline, people: Rows, seed: int) -> Pipeline:
+        everybody = np.random.default_rng(seed).permutation(len(run.sources.tables["patients"]))
+        return LEARN(run, everybody[: len(people)], seed)
+
+    monkeypatch.setattr(Pipeline, "with_training", others)
+    monkeypatch.setattr("hybrid.pipeline.pipeline.drawn_people", real_people)
+    for outcome in shadowed(tmp_path, also=["counting_queries"]).values():
+        assert isinstance(outcome, Measure) and outcome.low is not None and outcome.low <= 0.5
+
+
+def test_shadow_models_that_nobody_names_are_not_trained(tmp_path: Path) -> None:
+    """``evaluate.retrain`` alone repeats halves of the people, which policies judge."""
+    options = loaded(tmp_path, metrics=None, also=[]).evaluate
+    assert not [one.name for one in REGISTRY.values() if trained_on_people(options, one)]
+    named = options.model_copy(update={"also": ("counting_queries", "canary")})
+    assert [one.name for one in REGISTRY.values() if trained_on_people(named, one)] == ["counting_queries"]
+
+
+@given(
+    owners=st.lists(st.integers(0, 6), max_size=30),
+    parents=st.lists(st.integers(0, 6), max_size=10),
+)
+def test_rows_of_parents_come_in_their_order_as_often_as_their_parent(owners: list[int], parents: list[int]) -> None:
+    rows, places = rows_of(np.array(parents, dtype=np.int64), np.array(owners, dtype=np.int64))
+    expected = [(row, at) for at, parent in enumerate(parents) for row, owner in enumerate(owners) if owner == parent]
+    assert list(zip(rows.tolist(), places.tolist(), strict=True)) == expected

@@ -16,6 +16,7 @@ from hybrid.jobs.start import configuration
 from hybrid.pipeline.config import load_config
 from hybrid.publication.certificate import Acceptance
 from hybrid.publication.verify import verify
+from hybrid.synthesize.sequences import fit_children
 from tests.pipeline.tables.hospital import content, frames, write
 
 
@@ -91,3 +92,33 @@ def test_other_values_keep_the_tables_in_memory(without_files: dict[str, Any]) -
     assert {view.synthesize.rows for view in changed.views.values()} == {40}
     assert len(changed.load_source("visits")) == len(tables["visits"])
     assert given.k == 3, "the configuration is as it was"
+
+
+@pytest.mark.filterwarnings("ignore::hybrid.base.errors.NotReleasableWarning")
+def test_further_people_of_the_same_models(without_files: dict[str, Any], monkeypatch: pytest.MonkeyPatch) -> None:
+    """Further people come with rows of their own in all tables, from models that are trained once."""
+    trained: list[int] = []
+
+    def counted(*about: Any) -> Any:
+        trained.append(1)
+        return fit_children(*about)
+
+    monkeypatch.setattr("hybrid.synthesize.kept.fit_children", counted)
+    result = hybrid.synthesize(frames(), config=without_files, judge=False, progress=False, seed=3)
+    first, again, old = result.sample(40), result.sample(40), result.sample(25, "age >= 60")
+    assert len(trained) == 2, "visits and drugs are learned once"
+    assert list(first) == list(result.table) and len(first["patients"]) == len(again["patients"]) == 40
+    assert (old["patients"]["age"] >= 60).all() and len(old["patients"]) == 25
+    made = [result.table, first, again, old]
+    for one in made:
+        assert set(one["visits"]["patient"]) <= set(one["patients"]["patient"])
+        assert set(one["drugs"]["visit"]) <= set(one["visits"]["visit"])
+        assert set(one["visits"]["hospital"]) <= set(one["hospitals"]["id"])
+        assert (pd.to_datetime(one["visits"]["admitted"]) <= pd.to_datetime(one["visits"]["discharged"])).all()
+    for table, key in (("patients", "patient"), ("visits", "visit")):
+        keys = pd.concat([one[table][key] for one in made])
+        assert keys.is_unique and not set(keys) & set(frames()[table][key]), "no key comes twice, none is a source's"
+    assert not first["visits"]["admitted"].reset_index(drop=True).equals(again["visits"]["admitted"])
+    assert {one.attrs["hybrid"]["verdict"] for one in first.values()} == {"not judged"}
+    with pytest.raises(ConfigError, match=r"synthesize\.where"):
+        result.sample(5, "diagnosis = 'hip'")

@@ -129,7 +129,7 @@ def test_a_broken_reference_blocks(run: Pipeline) -> None:
     honest = view.link.released
     object.__setattr__(view.link, "released", lambda: (honest()[0], 1))
     try:
-        found = view._evaluate({"synthetic": view.generated.table})
+        found = view.assessment._evaluate({"synthetic": view.generated.table})
     finally:
         object.__setattr__(view.link, "released", honest)
     orphans = found.find("orphans", "synthetic")
@@ -241,3 +241,17 @@ def test_people_sampled_first_are_k_anonymous_among_themselves_and_bring_their_r
     assert 0 < len(learned) < len(people.train)
     assert set(visits.kept[0].persons.tolist()) <= learned and len(visits.kept[0]) < len(visits.train)
     assert set(run.released["visits"].frame["patient"]) <= set(run.released["patients"].frame["patient"])
+
+
+def test_a_budget_of_people_brings_their_rows_and_nobody_elses(tmp_path: Path) -> None:
+    """``split.rows`` draws people; check says nothing against it."""
+    config = load_config(write(tmp_path)).with_values({"split.rows": 60})
+    assert not [one.message for one in diagnose(config) if one.level == "error"]
+    run = Pipeline(config, seed=1)
+    people, visits = run.tables["patients"], run.tables["visits"]
+    assert people.control is not None and len(people.train) + len(people.control) == 60
+    assert set(visits.train.persons) <= set(people.train.persons)
+    assert len(visits.train) == np.isin(visits.table.persons, people.train.persons).sum()
+    made = run.released
+    assert set(made["visits"].frame["patient"]) <= set(made["patients"].frame["patient"])
+    assert {one.name for one in run.evaluation.metrics} >= {"orphans", "children_per_parent"}

@@ -30,10 +30,6 @@ def build_loss(
 
     Parameters
     ----------
-    lattice : Lattice
-        The nodes that will be scored.
-    k : int
-        Least class size; only bounds use it.
     associations : LevelAssociations, optional
         What each level keeps; of the loss ``association``, None for all others.
 

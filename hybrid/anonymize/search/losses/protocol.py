@@ -48,21 +48,14 @@ class Constant:
 
 @dataclass(frozen=True)
 class Terms:
-    """A bound that joins one term per column.
-
-    Parameters
-    ----------
-    values : numpy.ndarray, float64
-        A term per position of each axis, one axis after the other.
-    starts : numpy.ndarray, shape (n_axes + 1,), int64
-        Where each axis starts in ``values``.
-    root : float
-        0: the terms are added up. Else: (product of (1 + term)) ^ root - 1.
-    """
+    """A bound that joins one term per column."""
 
     values: Numbers
+    """A term per position of each axis, one axis after the other."""
     starts: Codes
+    """Where each axis starts in ``values``; shape (n_axes + 1,), int64."""
     root: float
+    """0: the terms are added up. Else: (product of (1 + term)) ^ root - 1."""
 
     def all(self, shape: Node) -> Numbers:
         return self._rooted(self._joined([n - 1 for n in shape]))
@@ -105,28 +98,20 @@ class RowCosts:
     """Lower bound of a loss that grows with each suppressed row.
 
     The bound of a node joins the terms of its positions, each raised by the suppressed rows, as :class:`Terms` does.
-
-    Parameters
-    ----------
-    terms : numpy.ndarray, float64
-        A term per position of each axis, one axis after the other, when nothing is suppressed; below 0 counts as 0
-        once the suppressed rows are added.
-    starts : numpy.ndarray, shape (n_axes + 1,), int64
-        Where each axis starts in ``terms``.
-    root : float
-        As of :class:`Terms`.
-    more : numpy.ndarray, float64
-        What one suppressed record adds, per leaf and position of each axis, one leaf after the other; 0 or more. Empty
-        where the bound does not grow.
-    more_starts : numpy.ndarray, shape (n_axes,), int64
-        Where each axis starts in ``more``.
     """
 
     terms: Numbers
+    """A term per position of each axis, one axis after the other, when nothing is suppressed; below 0 counts as 0 once
+    the suppressed rows are added."""
     starts: Codes
+    """Where each axis starts in ``terms``; shape (n_axes + 1,), int64."""
     root: float
+    """As of :class:`Terms`."""
     more: Numbers
+    """What one suppressed record adds, per leaf and position of each axis, one leaf after the other; 0 or more. Empty
+    where the bound does not grow."""
     more_starts: Codes
+    """Where each axis starts in ``more``; shape (n_axes,), int64."""
 
     @classmethod
     def of(cls, terms: Numbers, starts: Codes, root: float, more: Sequence[Numbers]) -> RowCosts:

@@ -41,6 +41,7 @@ DETAILS: tuple[Section, ...] = (
     utility.SECTION,
     privacy.SECTION,
     stages.SECTION,
+    pipeline_steps.DETAILS,
     changes.SECTION,
     limits.SECTION,
 )

@@ -31,7 +31,7 @@ TEMPLATE = """\
 {% endif %}
 {% if anonymity.levels %}
 <h3>{{ _("Information loss by column" if anonymity.masked else "Chosen levels") }}</h3>
-<div class="scroll"><table>
+<div class="scroll" tabindex="0"><table>
 <thead><tr><th>{{ _("Quasi-identifier") }}</th><th class="n">{{ _("Level") }}</th><th class="n">{{ _("Highest level") }}</th><th class="n">{{ _("Information loss") }}</th><th>{{ _("Meaning") }}</th></tr></thead>
 <tbody>
 {% for name, level, top, loss in anonymity.levels %}
@@ -46,7 +46,7 @@ TEMPLATE = """\
 {% endif %}
 {% if anonymity.cells %}
 <h3>{{ _("Where the restored values came from") }}</h3>
-<div class="scroll"><table><thead><tr><th>{{ _("Step of the fallback chain") }}</th><th class="n">{{ _("Cells") }}</th><th class="n">{{ _("Share") }}</th></tr></thead><tbody>
+<div class="scroll" tabindex="0"><table><thead><tr><th>{{ _("Step of the fallback chain") }}</th><th class="n">{{ _("Cells") }}</th><th class="n">{{ _("Share") }}</th></tr></thead><tbody>
 {% for step, cells in run.fallbacks.items() %}
 <tr><th scope="row">{{ step|say }}</th><td class="n">{{ cells|count }}</td><td class="n">{{ (cells / anonymity.cells)|percent }}</td></tr>
 {% endfor %}
@@ -55,7 +55,7 @@ TEMPLATE = """\
 {% if run.give_away %}
 <h3>{{ _("What the restored values give away") }}</h3>
 {% if run.give_away.per_attribute %}
-<div class="scroll"><table><thead><tr><th>{{ _("Quasi-identifier") }}</th><th class="n">{{ _("Records that got their own value back") }}</th><th class="n">{{ _("By chance (uniform)") }}</th></tr></thead><tbody>
+<div class="scroll" tabindex="0"><table><thead><tr><th>{{ _("Quasi-identifier") }}</th><th class="n">{{ _("Records that got their own value back") }}</th><th class="n">{{ _("By chance (uniform)") }}</th></tr></thead><tbody>
 {% for name, hits in run.give_away.per_attribute.items() %}
 <tr><th scope="row">{{ name }}</th><td class="n">{{ hits.share|percent }}</td><td class="n">{{ hits.chance|percent }}</td></tr>
 {% endfor %}

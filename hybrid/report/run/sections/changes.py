@@ -10,7 +10,7 @@ from hybrid.report.run.sections.section import Section
 
 TEMPLATE = """\
 {% if run.changes %}
-<div class="scroll"><table><thead><tr><th>{{ _("What") }}</th><th>{{ _("Then") }}</th><th>{{ _("Now") }}</th></tr></thead><tbody>
+<div class="scroll" tabindex="0"><table><thead><tr><th>{{ _("What") }}</th><th>{{ _("Then") }}</th><th>{{ _("Now") }}</th></tr></thead><tbody>
 {% for change in run.changes %}
 <tr><th scope="row">{{ change.what|say }}</th><td>{{ change.before|own }}</td><td>{{ change.now|own }}</td></tr>
 {% endfor %}

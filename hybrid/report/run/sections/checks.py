@@ -12,7 +12,7 @@ from hybrid.report.run.sections.verdict import CHECKS
 
 ROWS = """\
 {% macro rows(checks) %}
-<div class="scroll"><table class="stack checks">
+<div class="scroll" tabindex="0"><table class="stack checks">
 <thead><tr><th>{{ _("Result") }}</th><th>{{ _("Rule") }}</th><th>{{ _("Found") }}</th></tr></thead>
 <tbody>
 {% for check in checks %}

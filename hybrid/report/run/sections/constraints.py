@@ -11,7 +11,7 @@ from hybrid.report.run.sections.section import ReportedRun, Section
 
 ANCHOR = "constraints"
 TEMPLATE = """\
-<div class="scroll"><table><thead><tr><th>{{ _("Constraint") }}</th><th class="n">{{ _("Rows of the source that break it") }}</th><th class="n">{{ _("First draws that broke it") }}</th><th class="n">{{ _("Released rows that break it") }}</th></tr></thead><tbody>
+<div class="scroll" tabindex="0"><table><thead><tr><th>{{ _("Constraint") }}</th><th class="n">{{ _("Rows of the source that break it") }}</th><th class="n">{{ _("First draws that broke it") }}</th><th class="n">{{ _("Released rows that break it") }}</th></tr></thead><tbody>
 {% for row in constraints.rows %}
 <tr><th scope="row">{{ row.sentence|own }}</th><td class="n">{{ row.source|figure }}</td><td class="n">{{ "–" if row.again is none else row.again|percent }}</td><td class="n">{{ _("cannot be judged") if row.released is none else row.released|count }}</td></tr>
 {% endfor %}

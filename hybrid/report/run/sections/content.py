@@ -9,6 +9,7 @@ from hybrid.evaluation.measure import Evaluation
 from hybrid.publication.facts import DIFFERENCES, differences_of
 from hybrid.report.charts.figures import column_chart
 from hybrid.report.charts.side_by_side import ColumnView, PairAssociations
+from hybrid.report.charts.svg import quiet
 from hybrid.report.run.inputs import ReportInputs
 from hybrid.report.run.sections.analyses import first_page_lines
 from hybrid.report.run.sections.section import Section
@@ -17,30 +18,29 @@ MOST = 5
 """Columns and pairs shown: those that differ most."""
 TEMPLATE = """\
 {% if said %}
-<div class="scroll"><table><thead><tr><th>{{ _("Largest difference") }}</th><th>{{ _("In the data’s own words") }}</th></tr></thead><tbody>
+<div class="scroll" tabindex="0"><table><thead><tr><th>{{ _("Largest difference") }}</th><th>{{ _("In the data’s own words") }}</th></tr></thead><tbody>
 {% for what, words in said %}
 <tr><th scope="row">{{ what|say }}</th><td>{{ words|say }}</td></tr>
 {% endfor %}
 </tbody></table></div>
 {% endif %}
-{% if columns %}
+{% if columns or pairs %}
 <h3>{{ _("Columns that differ most") }}</h3>
 <p class="note small">{{ _("Bars: the real training records. Line or diamond: the table. Distance: 0 is equal, 1 is nothing in common. Control: real people kept apart.") }}</p>
-<div class="cards">
+<div class="cards three">
 {% for view, chart in columns %}
 <article class="card"><h4>{{ view.name }}</h4><p>{{ _("distance") }} <b>{{ view.distance|number }}</b>{% if view.reference is not none %}, {{ _("control") }} {{ view.reference|number }}{% endif %}</p>{{ chart }}</article>
 {% endfor %}
-</div>
-{% endif %}
 {% if pairs %}
-<h3>{{ _("Pairs of columns that differ most") }}</h3>
-<div class="scroll"><table>
+<article class="card"><h4>{{ _("Pairs of columns that differ most") }}</h4><p>{{ _("0: the columns are independent. 1: one decides the other.") }}</p>
+<table>
 <thead><tr><th>{{ _("Pair") }}</th><th class="n">{{ _("Real") }}</th><th class="n">{{ _("Table") }}</th></tr></thead><tbody>
 {% for a, b, real, synthetic in pairs %}
 <tr><th scope="row">{{ a }} {{ _("and") }} {{ b }}</th><td class="n">{{ real|number }}</td><td class="n">{{ synthetic|number }}</td></tr>
 {% endfor %}
-</tbody></table></div>
-<p class="note small">{{ _("0: the columns are independent. 1: one decides the other.") }}</p>
+</tbody></table></article>
+{% endif %}
+</div>
 {% endif %}
 """
 
@@ -69,7 +69,7 @@ def _values(inputs: ReportInputs) -> dict[str, Any] | None:
     worst = sorted(known, key=lambda view: -_farther_than_chance(view))[:MOST]
     return {
         "said": list(_said(inputs.evaluation)),
-        "columns": [(view, column_chart(view, inputs.language)) for view in worst],
+        "columns": [(view, quiet(column_chart(view, inputs.language))) for view in worst],
         "pairs": _pairs(inputs.comparison.associations),
     }
 

@@ -14,7 +14,7 @@ TEMPLATE = """\
 {% endif %}
 {% for title, facts in [("This run", run.facts), ("Licences", run.licences), ("Versions", run.versions)] if facts %}
 <h3>{{ title|say }}</h3>
-<div class="scroll"><table><tbody>
+<div class="scroll" tabindex="0"><table><tbody>
 {% for name, value in facts.items() %}
 <tr><th scope="row">{{ name|own }}</th><td>{{ value|own }}</td></tr>
 {% endfor %}

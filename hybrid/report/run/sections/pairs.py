@@ -18,11 +18,11 @@ TEMPLATE = """\
 {% if pairs %}
 <p>{{ _("On average over all pairs the synthetic table is off by {value:form}.", value=pairs.mean) }}{% if pairs.reference is not none %} {{ _("The control set is off by {value:form}.", value=pairs.reference) }}{% endif %} {{ _("Lower is closer.") }}</p>
 <div class="pair{{ " stacked" if pairs.stacked }}">
-<figure><div class="scroll">{{ pairs.map }}</div><figcaption>{{ _("Below the diagonal real, above it synthetic, in hundredths. The closer the two halves mirror each other, the better.") }}{% if pairs.n > pairs.shown %} {{ _("The {shown:number} of {n:number} columns with the strongest associations.", shown=pairs.shown, n=pairs.n) }}{% endif %}</figcaption></figure>
-<figure><div class="scroll">{{ pairs.differences }}</div><figcaption>{{ _("Synthetic minus real, in hundredths. A minus sign and a dashed border: weaker in the synthetic table than in the real one.") }}</figcaption></figure>
+<figure><div class="scroll" tabindex="0">{{ pairs.map }}</div><figcaption>{{ _("Below the diagonal real, above it synthetic, in hundredths. The closer the two halves mirror each other, the better.") }}{% if pairs.n > pairs.shown %} {{ _("The {shown:number} of {n:number} columns with the strongest associations.", shown=pairs.shown, n=pairs.n) }}{% endif %}</figcaption></figure>
+<figure><div class="scroll" tabindex="0">{{ pairs.differences }}</div><figcaption>{{ _("Synthetic minus real, in hundredths. A minus sign and a dashed border: weaker in the synthetic table than in the real one.") }}</figcaption></figure>
 </div>
 <h3>{{ _("The ten pairs that differ most") }}</h3>
-<div class="scroll"><table>
+<div class="scroll" tabindex="0"><table>
 <thead><tr><th>{{ _("Pair") }}</th><th class="n">{{ _("Real") }}</th><th class="n">{{ _("Synthetic") }}</th><th class="n">{{ _("Difference") }}</th><th class="n">{{ _("Control − real") }}</th></tr></thead><tbody>
 {% for row in pairs.table %}
 <tr><th scope="row">{{ row.pair[0] }} × {{ row.pair[1] }}</th><td class="n">{{ row.real|number }}</td><td class="n">{{ row.synthetic|number }}</td><td class="n">{{ row.difference|number }}</td><td class="n">{{ row.control|number }}</td></tr>
@@ -31,7 +31,7 @@ TEMPLATE = """\
 {% else %}<p class="missing">{{ _("Fewer than two columns could be compared.") }}</p>{% endif %}
 {% if dates %}
 <h3>{{ _("Dates of a row that lie close together") }}</h3>
-<div class="scroll"><table>
+<div class="scroll" tabindex="0"><table>
 <thead><tr><th>{{ _("From") }}</th><th>{{ _("To") }}</th><th class="n">{{ _("Difference of the times between") }}</th><th class="n">{{ _("Out of order, real") }}</th><th class="n">{{ _("Out of order, synthetic") }}</th><th class="n">{{ _("Equal, real") }}</th><th class="n">{{ _("Equal, synthetic") }}</th></tr></thead><tbody>
 {% for row in dates %}
 <tr><th scope="row">{{ row.first }}</th><td>{{ row.second }}</td><td class="n">{{ row.distance|number }}</td><td class="n">{{ row.out_of_order_real|percent }}</td><td class="n">{{ row.out_of_order|percent }}</td><td class="n">{{ row.equal_real|percent }}</td><td class="n">{{ row.equal|percent }}</td></tr>

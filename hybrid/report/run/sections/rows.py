@@ -13,13 +13,13 @@ from hybrid.table.holders import value_holders
 from hybrid.table.text import as_text
 
 ANCHOR = "rows"
-MOST_ROWS, MOST_COLUMNS = 10, 12
+MOST_ROWS, MOST_COLUMNS = 10, 10
 FEW = "…"
 TEMPLATE = """\
 {% if shown is none %}
 <p>{{ _("No generator ran: the rows are real records with changed values, and none is shown.") }}</p>
 {% else %}
-<div class="scroll"><table>
+<div class="scroll" tabindex="0"><table class="dense">
 <thead><tr>{% for name in shown.names %}<th>{{ name }}</th>{% endfor %}</tr></thead><tbody>
 {% for row in shown.rows %}
 <tr>{% for text in row %}<td>{{ text }}</td>{% endfor %}</tr>

@@ -86,32 +86,22 @@ class ReportedRun(Protocol):
 
 @dataclass(frozen=True)
 class Section:
-    """A section of the report.
-
-    Parameters
-    ----------
-    anchor : str
-        Id of the section's element; unique.
-    title : str
-        Heading, and entry of the navigation.
-    template : str
-        Jinja source of the content below the heading. It sees ``run`` (the :class:`ReportInputs`), what ``values``
-        returns, the macros of ``templates/parts.html`` (``exposure_table``, ``metric_tables``) and the filters
-        ``number``, ``percent`` and ``count``. Everything it prints is escaped.
-    values : callable, optional
-        From the report's inputs to the names the template uses; None leaves the section out. Not given: the template
-        reads ``run`` alone.
-    lead : str
-        A sentence below the heading.
-    collect : callable, optional
-        From the finished run to what only this section needs: aggregates of at least ``smallest`` records
-        each, never a record. ``values`` finds it in ``inputs.collected`` under the anchor; it is not there for audits,
-        which have no run.
-    """
+    """A section of the report."""
 
     anchor: str
+    """Id of the section's element; unique."""
     title: str
+    """Heading, and entry of the navigation."""
     template: str
+    """Jinja source of the content below the heading. It sees ``run`` (the :class:`ReportInputs`), what ``values``
+    returns, the macros of ``templates/parts.html`` (``exposure_table``, ``metric_tables``) and the filters ``number``,
+    ``percent`` and ``count``. Everything it prints is escaped."""
     values: Callable[[ReportInputs], Mapping[str, Any] | None] = lambda inputs: {}  # noqa: ARG005
+    """From the report's inputs to the names the template uses; None leaves the section out. Not given: the template
+    reads ``run`` alone."""
     lead: str = ""
+    """A sentence below the heading."""
     collect: Callable[[ReportedRun, int], Any] | None = None
+    """From the finished run to what only this section needs: aggregates of at least ``smallest`` records each, never a
+    record. ``values`` finds it in ``inputs.collected`` under the anchor; it is not there for audits, which have no
+    run."""

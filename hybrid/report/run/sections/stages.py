@@ -20,7 +20,7 @@ from hybrid.report.run.sections.verdict import VERDICTS
 
 TEMPLATE = """\
 {% if stages %}
-<div class="scroll"><table class="stage stack">
+<div class="scroll" tabindex="0"><table class="stage stack">
 <thead><tr><th>{{ _("Metric") }}</th>{% for stage in stage_names %}<th class="n">{{ stage|capitalize|say }}</th>{% endfor %}<th>{{ _("On one scale") }} ({% for stage in stage_names %}{{ (stage|capitalize|say)[0] }}{{ ", " if not loop.last }}{% endfor %})</th></tr></thead><tbody>
 {% for row in stages %}
 <tr><th scope="row">{{ row.title|say }}{{ ": " ~ row.about if row.about else "" }}<br><span class="second">{{ row.better|say }}</span></th>
@@ -35,7 +35,7 @@ TEMPLATE = """\
 {% else %}<p class="missing">{{ _("No metric was measured at more than one stage.") }}</p>{% endif %}
 {% if stage_verdicts %}
 <h3>{{ _("What the policy would say at each stage") }}</h3>
-<div class="scroll"><table>
+<div class="scroll" tabindex="0"><table>
 <thead><tr><th>{{ _("Rule about metrics") }}</th>{% for stage in run.stage_verdicts %}<th>{{ stage|capitalize|say }}</th>{% endfor %}</tr></thead><tbody>
 <tr><th scope="row">{{ _("all together") }}</th>{% for stage, found in run.stage_verdicts.items() %}<td class="{{ found.status }}"><span class="mark-status">{{ signs[found.status]|say }}</span></td>{% endfor %}</tr>
 {% for rule, statuses in stage_verdicts %}

@@ -14,7 +14,7 @@ from hybrid.report.run.sections.section import Section
 from hybrid.report.run.sections.verdict import CHECKS
 
 TEMPLATE = """\
-<div class="scroll"><table class="stack checks">
+<div class="scroll" tabindex="0"><table class="stack checks">
 <thead><tr><th>{{ _("Table") }}</th><th>{{ _("Result") }}</th><th>{{ _("Rows") }}</th><th>{{ _("Belongs to") }}</th></tr></thead>
 <tbody>
 {% for table in tables %}
@@ -24,7 +24,7 @@ TEMPLATE = """\
 {% if references %}
 <h3>{{ _("References between the tables") }}</h3>
 <p class="note">{{ _("Beside each number: what real people who were kept apart score. Numbers of rows per parent row are compared by the largest difference of their distributions.") }}</p>
-<div class="scroll"><table>
+<div class="scroll" tabindex="0"><table>
 <thead><tr><th>{{ _("Table") }}</th><th>{{ _("Rows without their parent") }}</th><th>{{ _("Rows per parent row") }}</th><th>{{ _("Dependence on the parent row") }}</th></tr></thead>
 <tbody>
 {% for name, found in references.items() %}

@@ -6,15 +6,16 @@ from typing import Any
 
 from hybrid.publication.description.statement import unfit
 from hybrid.publication.first_page import RunFacts, first_page
+from hybrid.publication.power import not_tried, untried_forms
 from hybrid.publication.table_facts import TableFacts
 from hybrid.publication.verdict import WORST_FIRST, Standing
 from hybrid.report.run.inputs import ReportInputs
 from hybrid.report.run.sections.section import ReportedRun, Section
 
 TEMPLATE = """\
-{% macro sentences(title, lines) %}
+{% macro sentences(title, lines, n_forms=0) %}
 {% if lines %}
-<div><h3>{{ title|say }}</h3><ul>{% for line in lines %}<li>{{ line|say }}</li>{% endfor %}</ul></div>
+<h3>{{ title|say }}</h3><ul>{% for line in lines %}<li>{{ line|say }}</li>{% endfor %}{% if n_forms %}<li>{{ _("Leaks of {n:number} further forms were not planted; the details name them.", n=n_forms) }}</li>{% endif %}</ul>
 {% endif %}
 {% endmacro %}
 {% if page %}
@@ -40,27 +41,28 @@ TEMPLATE = """\
 {% if run.verdict.open_checks %}
 <h3>{{ _("What a person must look at") }}</h3>
 {% if found %}
-<div class="scroll"><table class="stack checks">
+<div class="scroll" tabindex="0"><table class="stack checks">
 <thead><tr><th>{{ _("Result") }}</th><th>{{ _("Rule") }}</th><th>{{ _("Found") }}</th><th>{{ _("To try") }}</th></tr></thead>
 <tbody>
 {% for check in found %}
-<tr class="{{ check.standing|replace(" ", "-") }}"><td class="mark-status">{{ signs[check.standing]|say }}</td><th scope="row">{{ check.rule|own }}</th><td>{{ check.message|say }}</td><td>{{ check.hint|own }}</td></tr>
+<tr class="{{ check.standing|replace(" ", "-") }}"><td class="mark-status">{{ signs[check.standing]|say }}</td><th scope="row">{{ check.rule|own }}</th><td>{{ check.found|say }}</td><td>{{ check.hint|own }}</td></tr>
 {% endfor %}
 </tbody></table></div>
 {% endif %}
-{% if n_more %}<p>{{ (n_more ~ " more " ~ ("rule is" if n_more == 1 else "rules are") ~ " not met: see the details.")|say }}</p>{% endif %}
-{% if unjudged %}<p>{{ _("Not judged, for reasons that the details give: " ~ unjudged|join(", ") ~ ".") }}</p>{% endif %}
+{% if more %}<p>{{ _("Not met either: {rules:items}.", rules=more|join(", ")) if not n_more else _("Not met either: {rules:items}; and {n:number} more, see the details.", rules=more|join(", "), n=n_more) }}</p>{% endif %}
+{% if unjudged %}<p>{{ _("Not judged, for reasons that the details give: {rules:items}.", rules=unjudged|join(", ")) }}</p>{% endif %}
 {% endif %}
-<div class="pair plain">
+<div class="sign-off" aria-hidden="true"><span>{{ _("Data steward") }}</span><span>{{ _("Date") }}</span><span>{{ _("Signature") }}</span></div>
+<div class="plain columns">
 {{ sentences("How people are protected", page.protection) }}
-{{ sentences("What the table is, and who decided", page.table + page.decided) }}
-{{ sentences("What was not tried", page.not_attacked) }}
+{{ sentences("What the table is, and who decided", page.table[1:] + page.decided) }}
+{{ sentences("What was not tried", not_attacked, n_forms) }}
 {{ sentences("What the table must not be used for", unfit) }}
 </div>
 {% else %}
 <div class="verdict none"><span class="sign" aria-hidden="true">–</span><strong>{{ _("No verdict") }}</strong><p>{{ _("No policy was applied to this run.") }}</p></div>
-{% endif %}
 <div class="sign-off" aria-hidden="true"><span>{{ _("Data steward") }}</span><span>{{ _("Date") }}</span><span>{{ _("Signature") }}</span></div>
+{% endif %}
 """
 
 
@@ -86,8 +88,8 @@ CRITERIA = {
 """The technical name below each lamp."""
 
 
-MOST_OPEN = 10
-"""Unmet rules that the first page states; the details have all of them."""
+MOST_OPEN, MOST_NAMED = 6, 12
+"""Unmet rules whose findings the first page states, and those that it names beside them; the details have all."""
 CONTENT = ("lost_column", "lost_link", "lost_prediction", "group_exclusion", "tstr")
 """Metrics of what the table keeps, whose rules come first among equals."""
 
@@ -119,14 +121,20 @@ def _values(inputs: ReportInputs) -> dict[str, Any]:
         (check for check in open_ if check.standing != "not judged"),
         key=lambda check: (WORST_FIRST.index(check.standing), check.metric not in CONTENT),
     )
+    page = first_page(inputs.verdict, inputs.evaluation, facts)
+    others = list(dict.fromkeys(check.rule for check in found[MOST_OPEN:]))
+    n_forms = len(untried_forms(inputs.verdict.checks))
     return {
-        "page": first_page(inputs.verdict, inputs.evaluation, facts),
+        "page": page,
+        "not_attacked": [line for line in page.not_attacked if not n_forms or line != not_tried(inputs.verdict.checks)],
+        "n_forms": n_forms,
         "verdict": VERDICTS[inputs.verdict.status],
         "signs": CHECKS,
         "lights": LIGHTS,
         "criteria": CRITERIA,
         "found": found[:MOST_OPEN],
-        "n_more": max(len(found) - MOST_OPEN, 0),
+        "more": others[:MOST_NAMED],
+        "n_more": max(len(others) - MOST_NAMED, 0),
         "unjudged": list(dict.fromkeys(check.rule for check in open_ if check.standing == "not judged")),
         "unfit": list(unfit(open_)),
     }

@@ -39,25 +39,16 @@ _CHECKPOINTS, _SNAPSHOTS = "checkpoints", "snapshots"
 
 @dataclass(frozen=True)
 class TrainingSettings:
-    """Settings of one training.
-
-    Parameters
-    ----------
-    options : RealtabformerOptions
-    n_examples : int
-        Records, or persons with all their rows, that are learned from.
-    seed : int
-    folder : Path
-        Of checkpoints, which outlives an interruption or is removed.
-    progress : Progress
-        Receives every loss.
-    """
+    """Settings of one training."""
 
     options: RealtabformerOptions
     n_examples: int
+    """Records, or persons with all their rows, that are learned from."""
     seed: int
     folder: Path
+    """Of checkpoints, which outlives an interruption or is removed."""
     progress: Progress
+    """Receives every loss."""
 
     @property
     def validation(self) -> float:
@@ -83,7 +74,6 @@ def new_network(training: TrainingSettings, **own: Any) -> Any:
 
     Parameters
     ----------
-    training : TrainingSettings
     **own
         Further arguments of the library's class, which make it one of single rows or one of rows given parents.
     """

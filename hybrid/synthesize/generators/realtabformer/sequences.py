@@ -52,26 +52,17 @@ _PERSONS, _ROWS, _SHAPE = "persons", "rows", "shape.json"
 
 @dataclass(frozen=True)
 class RowShape:
-    """Everything about rows given persons but the network.
-
-    Parameters
-    ----------
-    persons, rows : tuple of Feature
-        Columns of persons, and of a row.
-    highest : tuple of float
-        Largest learned value of each column of persons; 0 for states.
-    order : int or None
-        The column that orders the rows of a person.
-    least : int
-        Rows of every person at least: 0 or 1.
-    options : RealtabformerOptions
-    """
+    """Everything about rows given persons but the network."""
 
     persons: tuple[Feature, ...]
     rows: tuple[Feature, ...]
+    """Columns of persons, and of a row."""
     highest: tuple[float, ...]
+    """Largest learned value of each column of persons; 0 for states."""
     order: int | None
+    """The column that orders the rows of a person."""
     least: int
+    """Rows of every person at least: 0 or 1."""
     options: RealtabformerOptions
 
     @classmethod
@@ -99,21 +90,14 @@ class RowShape:
 
 @dataclass(frozen=True)
 class RealtabformerSequenceModel:
-    """Trained transformers of persons and of their rows. Private.
-
-    Parameters
-    ----------
-    people : RealtabformerModel or None
-        Of the static columns; None where none varies.
-    network : REaLTabFormer
-        Of the rows.
-    shape : RowShape
-        What it reads and writes.
-    """
+    """Trained transformers of persons and of their rows. Private."""
 
     people: RealtabformerModel | None
+    """Of the static columns; None where none varies."""
     network: Any
+    """Of the rows."""
     shape: RowShape
+    """What it reads and writes."""
 
     def draw(self, n_persons: int, seed: int) -> DrawnSequences:
         drawn = [] if self.people is None else self.people.draw(n_persons, seed)

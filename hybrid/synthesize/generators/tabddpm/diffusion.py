@@ -132,18 +132,12 @@ GOLDEN = (math.sqrt(5) - 1) / 2
 
 @dataclass(frozen=True)
 class Draws:
-    """A source of random numbers.
-
-    Parameters
-    ----------
-    rng : torch.Generator
-        Its device is the one of all results.
-    balanced : bool
-        Whether the records of one call balance each other.
-    """
+    """A source of random numbers."""
 
     rng: torch.Generator
+    """Its device is the one of all results."""
     balanced: bool
+    """Whether the records of one call balance each other."""
 
     def uniform(self, n: int) -> Tensor:
         """Numbers (n,) in 0..1, float32."""
@@ -198,24 +192,16 @@ FEW = 10
 
 @dataclass(frozen=True)
 class Diffusion:
-    """The noise process of a table.
-
-    Parameters
-    ----------
-    levels : sequence of int
-        Number of states of each discrete column.
-    prior : Tensor, shape (n_states,), float32
-        What each column diffuses to; sums to 1 per column.
-    likelihood : bool
-        Whether predicted logits get the likelihood of the noisy state added.
-    shares : Tensor, shape (n_states,), optional
-        What the mean prediction over all drawn records is held at while denoising.
-    """
+    """The noise process of a table."""
 
     levels: Sequence[int]
+    """Number of states of each discrete column."""
     prior: Tensor
+    """What each column diffuses to; sums to 1 per column; shape (n_states,), float32."""
     likelihood: bool
+    """Whether predicted logits get the likelihood of the noisy state added."""
     shares: Tensor | None = None
+    """What the mean prediction over all drawn records is held at while denoising; shape (n_states,), optional."""
 
     def noisy_states(self, states: Tensor, time: Tensor, rng: torch.Generator) -> Tensor:
         """Draw x_t given x_0, both (n, n_discrete), numbered through all columns; ``time`` (n,)."""

@@ -17,18 +17,12 @@ ATOM_SHARE = 0.005
 
 @dataclass(frozen=True)
 class Quantiles:
-    """A column's empirical distribution.
-
-    Parameters
-    ----------
-    distinct : numpy.ndarray, shape (m,), float64
-        Sorted distinct values, m >= 2.
-    cumulated : numpy.ndarray, shape (m + 1,), float64
-        Share of records below each distinct value, and 1.
-    """
+    """A column's empirical distribution."""
 
     distinct: Array
+    """Sorted distinct values, m >= 2; shape (m,), float64."""
     cumulated: Array
+    """Share of records below each distinct value, and 1; shape (m + 1,), float64."""
 
     @classmethod
     def of(cls, values: Array) -> Quantiles:
@@ -63,21 +57,14 @@ class Quantiles:
 
 @dataclass(frozen=True)
 class ColumnForm:
-    """One column as columns without holes.
-
-    Parameters
-    ----------
-    feature : Feature
-        The column.
-    values : numpy.ndarray, shape (m,)
-        Distinct known values where states are learned; empty where numbers are.
-    holes : bool
-        Whether values are missing (NaN): a state of their own, or a flag beside the numbers.
-    """
+    """One column as columns without holes."""
 
     feature: Feature
+    """The column."""
     values: Array
+    """Distinct known values where states are learned; empty where numbers are; shape (m,)."""
     holes: bool
+    """Whether values are missing (NaN): a state of their own, or a flag beside the numbers."""
 
     @classmethod
     def of(cls, feature: Feature, column: Array, max_levels: int) -> ColumnForm:
@@ -148,19 +135,13 @@ class TableForm:
 
 @dataclass(frozen=True)
 class Knowledge:
-    """Knowledge of a row before it is drawn, for a network.
-
-    Parameters
-    ----------
-    states : mapping of str to numpy.ndarray
-        Distinct values of each column of states.
-    numbers : mapping of str to tuple of numpy.ndarray
-        Distinct known values of each column of numbers, and their normal scores. A column with missing values has a
-        flag among the numbers.
-    """
+    """Knowledge of a row before it is drawn, for a network."""
 
     states: Mapping[str, Array] = field(default_factory=dict)
+    """Distinct values of each column of states."""
     numbers: Mapping[str, tuple[Array, Array]] = field(default_factory=dict)
+    """Distinct known values of each column of numbers, and their normal scores. A column with missing values has a flag
+    among the numbers."""
 
     @classmethod
     def of(cls, features: Mapping[str, Feature], columns: Mapping[str, Array]) -> Knowledge:

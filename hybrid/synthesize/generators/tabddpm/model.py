@@ -37,33 +37,22 @@ _WEIGHTS, _QUANTILES, _OPTIONS = "network.pt", "quantiles.npz", "options.json"
 
 @dataclass(frozen=True)
 class TabddpmModel:
-    """A trained denoiser. Private.
-
-    Parameters
-    ----------
-    levels : tuple of int
-        States of each feature in order; 0 for continuous ones.
-    frequencies : Tensor, shape (n_states,)
-        Observed frequencies of all discrete columns' states, one column after the other.
-    sampled : Tensor, shape (n_states,)
-        Frequencies among as many records drawn with replacement, each column by itself.
-    quantiles : tuple of Quantiles
-        One per continuous feature.
-    network : Denoiser
-        With averaged weights.
-    options : TabddpmOptions
-        What it was trained with.
-    given : tuple of int
-        States and numbers of what must be known of a record to draw it; (0, 0): nothing.
-    """
+    """A trained denoiser. Private."""
 
     levels: tuple[int, ...]
+    """States of each feature in order; 0 for continuous ones."""
     frequencies: Tensor
+    """Observed frequencies of all discrete columns' states, one column after the other; shape (n_states,)."""
     sampled: Tensor
+    """Frequencies among as many records drawn with replacement, each column by itself; shape (n_states,)."""
     quantiles: tuple[Quantiles, ...]
+    """One per continuous feature."""
     network: Denoiser
+    """With averaged weights."""
     options: TabddpmOptions
+    """What it was trained with."""
     given: tuple[int, int] = (0, 0)
+    """States and numbers of what must be known of a record to draw it; (0, 0): nothing."""
 
     def draw(self, n_rows: int, seed: int, known: Known | None = None) -> list[Array]:
         """Draw rows, of each of which ``known`` is known, where the model asks for it.

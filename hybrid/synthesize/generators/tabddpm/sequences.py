@@ -36,46 +36,32 @@ _SEEDS = {_PERSONS: 0, _EXTENTS: 1, _ROWS: 2}
 
 @dataclass(frozen=True)
 class SequencePlan:
-    """Everything about persons and rows but the networks.
-
-    Parameters
-    ----------
-    rows : RowPlan
-        What is known before each row.
-    person_form, extent_form, row_form : TableForm
-        Static columns, number and extent of the rows, and columns of a row, as they are learned. A row has a flag for
-        each of ``repeats``.
-    of_person, before_row : Knowledge
-        Static columns, and what is known before a row, as numbers.
-    repeats : tuple of int
-        Columns of a row whose value often is that of the row before.
-    """
+    """Everything about persons and rows but the networks."""
 
     rows: RowPlan
+    """What is known before each row."""
     person_form: TableForm
     extent_form: TableForm
     row_form: TableForm
+    """Static columns, number and extent of the rows, and columns of a row, as they are learned. A row has a flag for
+    each of ``repeats``."""
     of_person: Knowledge
     before_row: Knowledge
+    """Static columns, and what is known before a row, as numbers."""
     repeats: tuple[int, ...]
+    """Columns of a row whose value often is that of the row before."""
 
 
 @dataclass(frozen=True)
 class TabddpmSequenceModel:
-    """Three trained denoisers. Private.
-
-    Parameters
-    ----------
-    plan : SequencePlan
-        What they draw.
-    people, extents, rows : TabddpmModel or None
-        Of static columns, of number and extent of the rows, and of a row; None where nothing varies.
-    """
+    """Three trained denoisers. Private."""
 
     plan: SequencePlan
+    """What they draw."""
     people: TabddpmModel | None
     extents: TabddpmModel | None
     rows: TabddpmModel | None
+    """Of static columns, of number and extent of the rows, and of a row; None where nothing varies."""
 
     def draw(self, n_persons: int, seed: int) -> DrawnSequences:
         rng = rng_for(seed, "tabddpm sequences draw")
@@ -139,13 +125,7 @@ def load_sequences(folder: Path) -> TabddpmSequenceModel:
 def learn_sequences(
     data: Sequences, options: TabddpmOptions, seed: int, progress: Progress, unfinished: Path | None = None
 ) -> TabddpmSequenceModel:
-    """Train on static columns, on extents of rows, then on rows, with checkpoints in folders of ``unfinished``.
-
-    Raises
-    ------
-    GeneratorError
-        ``options.overfit`` is set, which watches single rows.
-    """
+    """Train on static columns, on extents of rows, then on rows, with checkpoints in folders of ``unfinished``."""
     if options.overfit is not None:
         raise GeneratorError("tabddpm: overfit is about single rows, not about persons", hint="leave overfit out")
     rng, table, most = rng_for(seed, "tabddpm sequences fit"), person_table(data), options.max_levels

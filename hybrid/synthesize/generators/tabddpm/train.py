@@ -27,23 +27,16 @@ ROUNDS = 8
 
 @dataclass
 class Watch:
-    """The validation loss over time, relative to its minimum so far.
-
-    Parameters
-    ----------
-    diffusion : Diffusion
-        The noise process.
-    states, numbers : Tensor
-        The held-back records.
-    levels : tuple of float
-        Ascending. 1: keep the weights with the lowest loss. More: keep those at the first look after it whose loss is
-        that many times as large; training stops at the last.
-    """
+    """The validation loss over time, relative to its minimum so far."""
 
     diffusion: Diffusion
+    """The noise process."""
     states: Tensor
     numbers: Tensor
+    """The held-back records."""
     levels: tuple[float, ...]
+    """Ascending. 1: keep the weights with the lowest loss. More: keep those at the first look after it whose loss is
+    that many times as large; training stops at the last."""
     lowest: float = field(default=float("inf"), init=False)
     reached: float = field(default=1.0, init=False)
     kept: dict[float, Denoiser] = field(default_factory=dict, init=False)
@@ -79,13 +72,7 @@ class Watch:
         return self.levels[-1] > 1 and self.reached >= self.levels[-1]
 
     def result(self) -> dict[float, Denoiser]:
-        """Networks of all levels.
-
-        Raises
-        ------
-        GeneratorError
-            Training ended before the loss was so far past its minimum.
-        """
+        """Networks of all levels."""
         if len(self.kept) < len(self.levels):
             raise GeneratorError(
                 f"tabddpm: the validation loss went up to {self.reached:.3f} times its minimum, not "
@@ -100,34 +87,23 @@ FILE = "tabddpm.pt"
 
 @dataclass
 class Training:
-    """Everything that changes while the denoiser is trained.
-
-    Parameters
-    ----------
-    network, averaged : Denoiser
-        The weights, and their average.
-    optimizer : torch.optim.Optimizer
-        With its moments.
-    rng : torch.Generator
-        Draws times, noise and orders.
-    watch : Watch or None
-        The validation loss so far.
-    order : Tensor
-        Row numbers left of the present epoch.
-    step : int
-        Steps made.
-    told : list
-        Every progress report so far: step, and its values.
-    """
+    """Everything that changes while the denoiser is trained."""
 
     network: Denoiser
     averaged: Denoiser
+    """The weights, and their average."""
     optimizer: torch.optim.Optimizer
+    """With its moments."""
     rng: torch.Generator
+    """Draws times, noise and orders."""
     watch: Watch | None
+    """The validation loss so far."""
     order: Tensor
+    """Row numbers left of the present epoch."""
     step: int = 0
+    """Steps made."""
     told: list[tuple[int, dict[str, float]]] = field(default_factory=list)
+    """Every progress report so far: step, and its values."""
 
     def save(self, folder: Path) -> None:
         """Write a checkpoint whole or not at all, in the place of the one before."""
@@ -199,8 +175,6 @@ def train(
 
     Parameters
     ----------
-    network : Denoiser
-        Changed in place.
     states, numbers : Tensor, shapes (n, n_discrete) and (n, n_continuous)
         The clean records, on the network's device.
     unfinished : Path, optional

@@ -1,0 +1,139 @@
+"""With ``HYBRID_LANGUAGE=de`` the command line speaks German: results, progress, common errors, written comments."""
+
+from __future__ import annotations
+
+import ast
+import re
+import shutil
+from html import escape
+from pathlib import Path
+
+import pytest
+import yaml
+
+import hybrid.cli
+from hybrid.base.language import catalogue
+from tests.cli.cli_jobs import edit, exit_code
+from tests.helpers.german import not_german, words_of
+from tests.pipeline.tables import hospital
+
+GERMAN = catalogue("de")
+OWN = {"length_of_stay", "A. Muster", "good", "config.yaml", "report.html", "Ada Lovelace", "classes are large", "KEY"}
+
+
+@pytest.fixture(autouse=True)
+def speaks_german(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    monkeypatch.setenv("HYBRID_LANGUAGE", "de")
+    monkeypatch.chdir(tmp_path)
+
+
+def english_lines(text: str, data: set[str]) -> list[str]:
+    """Lines with an English word, number or day beside the data's own; commands and options are code."""
+    text = re.sub(r"\b[a-z_]+(\.[a-z_]+)+\b|'\w+'", " ", text)
+    code = re.sub(r"hybrid [a-z-]+( [a-z-]+)?( (?=[\w./-]*[A-Z./])[\w./-]+)*|(?<!\w)--?[a-z-]+( [A-Z]+)?", " ", text)
+    return not_german("".join(f"<p>{escape(line)}</p>" for line in code.splitlines()), data)
+
+
+def test_init_and_its_comments(job: Path, capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
+    shutil.copy(job.parent / "admissions.csv", tmp_path / "table.csv")
+    (tmp_path / "l").mkdir()
+    hospital.write(tmp_path / "l")
+    (tmp_path / "l" / "config.yaml").unlink()
+    assert exit_code("init", "table.csv") == exit_code("init", "l") == 0
+    data = words_of(tmp_path) | OWN | {"review"}
+    said = capsys.readouterr()
+    assert english_lines(f"{said.out}{said.err}", data) == []
+    for file in ("config.yaml", "l/config.yaml"):
+        written = (tmp_path / file).read_text(encoding="utf-8")
+        comments = [found[1] for found in re.finditer(r"(?m)(?:^|\s)# (?:review: )?(.*)$", written)]
+        prose = [one for one in comments if not one.startswith(("yaml-language", " ")) and ": {" not in one]
+        assert len(prose) > 15 and english_lines("\n".join(prose), data) == []
+        assert "# review: " in written and "# zu prüfen" not in written, "what the program reads stays"
+        assert yaml.safe_load(written)["version"] == 1
+
+
+def test_check_run_and_release(job: Path, capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
+    data = words_of(job.parent) | OWN | {str(job), str(job.parent), "cart", "tree", "test"}
+    assert exit_code("check", job) == 0
+    assert exit_code("run", job, "--out", tmp_path / "out") == 0
+    assert exit_code("release", tmp_path / "out") == 0
+    said = capsys.readouterr()
+    assert "Hinweis" in said.out and "Bericht" in said.out and "Synthese ..." in said.err
+    assert english_lines(f"{said.out}{said.err}", data) == []
+
+
+@pytest.mark.parametrize(
+    ("changes", "german"),
+    [
+        ({"anonymize__kk": 3}, "Zeile 58: anonymize.kk: unbekannter Schlüssel"),
+        ({"anonymize__k": "five"}, "anonymize.k: erwartet wurde eine ganze Zahl (gefunden: 'five')"),
+        ({"data__columns__sex__role": "secret"}, "erwartet wurde 'identifier', "),
+        ({"synthesize__generator": "cartt"}, "unbekannter Generator 'cartt'; meinten Sie 'cart'?"),
+        ({"data__path": "nowhere.csv"}, "nowhere.csv: die Datendatei gibt es nicht"),
+        ({"data__columns__nowhere": {}}, "die Konfiguration nennt die Spalte 'nowhere'"),
+        ({"data__columns__ward__kind": "integer"}, "die Spalte 'ward' ist als ganze Zahl angegeben"),
+        ({"anonymize__k": 5000}, "k ist 5000, "),
+        ({"policy": "nowhere"}, "'nowhere' ist keine mitgelieferte Richtlinie"),
+        ({"data__columns__sex__hierarchy": "nowhere.csv"}, "nowhere.csv: die Hierarchiedatei gibt es nicht"),
+    ],
+)
+def test_common_errors(
+    job: Path, capsys: pytest.CaptureFixture[str], changes: dict[str, object], german: str, tmp_path: Path
+) -> None:
+    edit(job, **changes)
+    assert exit_code("run", job, "--out", tmp_path / "out") == 2
+    said = capsys.readouterr().err
+    assert german.partition(": ")[2] in said or german in said
+    data = words_of(job.parent) | OWN | {str(job.parent), "nowhere", "cartt"}
+    assert english_lines(said, data) == []
+
+
+@pytest.mark.parametrize(
+    "command",
+    [
+        ["check", "absent.yaml"],
+        ["check", "table.csv"],
+        ["init", "absent.csv"],
+        ["run", "config.yaml", "--out", "full"],
+        ["release", "full"],
+        ["release", "config.yaml", "--accept-review"],
+        ["approve", "full", "--by", "A. Muster", "--reason", "good"],
+        ["sample", "full"],
+        ["check", "config.yaml", "--set", "anonymize.k"],
+        ["init", "table.csv", "--out", "config.yaml"],
+    ],
+)
+def test_common_mistakes(job: Path, capsys: pytest.CaptureFixture[str], command: list[str], tmp_path: Path) -> None:
+    shutil.copy(job.parent / "admissions.csv", tmp_path / "table.csv")
+    shutil.copy(job, tmp_path / "config.yaml")
+    (tmp_path / "full").mkdir()
+    (tmp_path / "full" / "file").write_text("mine")
+    assert exit_code(*command) == 2
+    said = capsys.readouterr().err
+    assert said and english_lines(said, OWN) == []
+
+
+def test_every_message_with_facts_is_in_the_catalogue() -> None:
+    """Calls of the console with keyword arguments: their text, or its choices, is a template or a message."""
+    known = {one.english for one in (*GERMAN.messages, *GERMAN.templates)}
+    said = set()
+    for file in Path(hybrid.cli.__file__).parent.glob("*.py"):
+        for node in ast.walk(ast.parse(file.read_text(encoding="utf-8"))):
+            if (
+                isinstance(node, ast.Constant)
+                and isinstance(node.value, str)
+                and re.search(r"\{\w+(:\w+)?\}", node.value)
+            ):
+                said.add(node.value.strip("\n "))
+    templates = {one.english for one in GERMAN.templates}
+    assert len(said & known) > 40
+    for one in GERMAN.templates:
+        assert set(one.kinds) == one.translated_places, one.english
+    unused = {one for one in templates if not any(_is_part(part, one) for part in said)}
+    assert unused <= {"{step} {done:number} of {total:number}", "{step} {done:number}"} | {
+        one for one in templates if one.startswith("about {n:number}")
+    }
+
+
+def _is_part(part: str, of: str) -> bool:
+    return part in of or of in part
