@@ -1,12 +1,12 @@
 """Trade-off curve of 25 optima beside single searches: CPU and wall seconds, nodes grouped, and whether they agree.
 
-    python benchmarks/trade_off.py FOLDER [--only adult] [--repeat 3] > trade_off.md
+    python benchmarks/trade_off.py FOLDER [--arx FOLDER] [--only adult] [--repeat 3] > trade_off.md
 
 FOLDER holds ``adult.csv`` (UCI Adult with a header), ``diabetes130.csv`` (UCI Diabetes 130-US hospitals) and
 ``bank.csv`` (UCI Bank Marketing, comma-separated). Quasi-identifiers are the first columns of a list, with the
 hierarchies that ``hybrid init`` writes. *One search* is that of k = 5 and limit 2 %; curve and search take turns, and
 the median is taken of each and of their ratios. Preparation of the table is in both. Every optimum of the curve is
-compared with a search of its own.
+compared with a search of its own. With ``--arx`` there are rows drawn as in ``many_rows.py``, with 8 quasi-identifiers.
 """
 
 from __future__ import annotations
@@ -20,21 +20,38 @@ import itertools
 import statistics
 import time
 from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 
 import many_columns
+import pandas as pd
+import pyarrow as pa
+from many_rows import QUASI_IDENTIFIERS, _batches
 
 from hybrid.anonymize import AnonymizeOptions, TradeoffPoint, tradeoff
 from hybrid.anonymize.search import branch_and_bound, exhaustive
 from hybrid.anonymize.search.node_check import Checker
 from hybrid.anonymize.search.problem import Infeasible, Solution, prepare
 from hybrid.hierarchy import Hierarchy
+from hybrid.hierarchy.load import load_hierarchies
 from hybrid.table import Table
+from hybrid.table.read_options import ColumnOptions, ReadOptions
+from hybrid.table.typed_table import typed_table
 
 KS, LIMITS = (2, 3, 5, 10, 20), (0.0, 0.01, 0.02, 0.05, 0.1)
 ONE = 5, 0.02
 CASES = [("adult", 8), ("adult", 9), ("diabetes130", 8), ("diabetes130", 9), ("bank", 8)]
+DRAWN = (300_000, 1_000_000)
 many_columns.COLUMNS["bank"] = ("age", "job", "marital", "education", "default", "housing", "loan", "contact")
+
+
+def drawn(folder: Path, n_rows: int) -> tuple[Table, dict[str, Hierarchy]]:
+    """Rows of ``many_rows.py``."""
+    adult = pd.read_csv(folder / "adult.csv", sep=";", dtype=str)
+    rows = pa.Table.from_batches(list(_batches(adult, n_rows, 1))).select(QUASI_IDENTIFIERS)
+    columns = {name: ColumnOptions(role="quasi_identifier") for name in QUASI_IDENTIFIERS}
+    table = typed_table("people", rows, ReadOptions(columns=columns), keep_types=True)
+    return table, load_hierarchies(table, {name: folder / f"adult_hierarchy_{name}.csv" for name in columns})
 
 
 def search(table: Table, hierarchies: dict[str, Hierarchy], k: int, limit: float) -> Solution | Infeasible:
@@ -82,17 +99,21 @@ def differ(points: list[TradeoffPoint], table: Table, hierarchies: dict[str, Hie
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("folder", type=Path)
-    parser.add_argument("--only", default="", help="such as adult, or adult:9")
+    parser.add_argument("--only", default="", help="such as adult, or 'adult, 9'")
+    parser.add_argument("--arx", type=Path, help="the extract of Adult and its hierarchies that come with ARX")
     parser.add_argument("--repeat", type=int, default=3)
     arguments = parser.parse_args()
     print(
         "| table, columns | nodes | search: grouped, CPU s, wall s | curve: grouped, CPU s, wall s | ratio | differ |"
     )
     print("|---|---|---|---|---|---|")
-    for name, n_columns in CASES:
-        if not f"{name}:{n_columns}".startswith(arguments.only):
+    cases = [(f"{name}, {n}", partial(many_columns.table_of, arguments.folder, name, n)) for name, n in CASES]
+    if arguments.arx is not None:
+        cases += [(f"drawn, {n:,} rows", partial(drawn, arguments.arx, n)) for n in DRAWN]
+    for name, read in cases:
+        if not name.startswith(arguments.only):
             continue
-        table, hierarchies = many_columns.table_of(arguments.folder, name, n_columns)
+        table, hierarchies = read()
 
         def one(known: tuple[Table, dict[str, Hierarchy]] = (table, hierarchies)) -> object:
             return search(*known, *ONE)
@@ -108,7 +129,7 @@ def main() -> None:
         ratio = statistics.median(of_curve[0] / of_one[0] for of_one, of_curve in turns)
         size = prepare(table, hierarchies, AnonymizeOptions(), None).lattice.size
         print(
-            f"| {name}, {n_columns} | {size:,} | {n_one:,}, {ones[0]:.2f}, {ones[1]:.2f} "
+            f"| {name} | {size:,} | {n_one:,}, {ones[0]:.2f}, {ones[1]:.2f} "
             f"| {n_curve:,}, {curves[0]:.2f}, {curves[1]:.2f} | {ratio:.1f} | {wrong} of {len(KS) * len(LIMITS)} |",
             flush=True,
         )

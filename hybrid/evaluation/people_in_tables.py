@@ -20,8 +20,8 @@ class LinkedPeople(Table):
 
     Rows are those of the person table; columns are its own, and of every table below it the number of rows and a
     summary of each column: mean and largest of numbers (dates in seconds), the most frequent category (of equally
-    frequent ones the first by name) and the number of different ones. ``below`` has the tables below themselves, with
-    the number of the person of each row in ``persons``.
+    frequent ones the first by name) and the number of different ones. Those of sensitive columns and targets are
+    sensitive. ``below`` has the tables below themselves, with the number of the person of each row in ``persons``.
     """
 
     below: tuple[Table, ...] = ()
@@ -61,6 +61,7 @@ def _summary(name: str, table: Table, owners: Array, n: int) -> Iterator[tuple[C
     yield Column(f"number of {name}", Role.INSENSITIVE, Kind.INTEGER), pd.Series(counts)
     for column in table.schema.without_identifiers():
         values = table.frame[column.name]
+        role = Role.SENSITIVE if column.target or column.role is Role.SENSITIVE else Role.INSENSITIVE
         if column.kind.is_continuous:
             grouped = pd.Series(numbers_of(values)).groupby(owners)
             parts = {"mean": grouped.mean(), "largest": grouped.max()}
@@ -69,7 +70,7 @@ def _summary(name: str, table: Table, owners: Array, n: int) -> Iterator[tuple[C
             parts, kinds = _of_categories(values, owners), (Kind.CATEGORICAL, Kind.INTEGER)
         for (what, found), kind in zip(parts.items(), kinds, strict=True):
             yield (
-                Column(f"{what} of {name}.{column.name}", Role.INSENSITIVE, kind),
+                Column(f"{what} of {name}.{column.name}", role, kind),
                 found.reindex(range(n)).reset_index(drop=True),
             )
 

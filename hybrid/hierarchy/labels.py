@@ -24,7 +24,7 @@ class LabelTable:
     """The hierarchy node of every quasi-identifying cell; columns in the order of ``schema.quasi_identifiers``. Nodes
     of different levels may occur in one column (local recoding); shape (n_rows, n_qi), int32."""
     rest: Table
-    """All other columns, as they were."""
+    """All other columns, as they were; and columns beside the schema that a transition reads, too."""
     schema: Schema
     """All columns in the order and the kinds of the original table, without identifiers."""
     hierarchies: Mapping[str, Hierarchy]

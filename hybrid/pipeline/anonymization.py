@@ -8,6 +8,7 @@ from functools import cached_property
 from typing import Any, Protocol, TypeVar
 
 import numpy as np
+import pandas as pd
 
 from hybrid import sample, transition
 from hybrid.anonymize.options import AnonymizeOptions
@@ -20,6 +21,7 @@ from hybrid.base.progress import Progress
 from hybrid.base.rng import rng_for
 from hybrid.constraints import Computed, Gap, Rules
 from hybrid.hierarchy import Hierarchy, LabelTable
+from hybrid.pipeline.child_draw import with_columns_of
 from hybrid.pipeline.config import RunConfig
 from hybrid.pipeline.constraint_rules import restored_by
 from hybrid.pipeline.stages import ANONYMIZE, SAMPLE, TRADEOFF, TRANSITION
@@ -101,6 +103,9 @@ class Anonymization:
         Quasi-identifiers whose hierarchy is a public list of values.
     whole : WholeTable or None
         The labels of all rows, where ``train`` comes from a sample of a warehouse's table.
+    below : callable or None
+        Gives a summary of each person's rows in linked tables, which the transition reads as it reads other columns:
+        else a postcode would be restored without its hospitals. ``persons`` has the persons as those of ``train``.
     """
 
     config: RunConfig
@@ -118,6 +123,7 @@ class Anonymization:
     ties: tuple[Gap, ...] = ()
     public: frozenset[str] = frozenset()
     whole: WholeTable | None = None
+    below: Callable[[], Table] | None = None
 
     @cached_property
     def anonymized(self) -> AnonymizedTable:
@@ -184,7 +190,7 @@ class Anonymization:
         """The anonymized records that the transition gets.
 
         Dates that are tied to a quasi-identifier are the gaps from it; of what is computed from one only whether there
-        is a value.
+        is a value. Beside the columns that are not labelled lie those of :attr:`below`.
         """
         if self.drawn is not None:
             found = self.drawn.with_labels(self.anonymized)
@@ -192,7 +198,15 @@ class Anonymization:
             rng = rng_for(self.seed, "sample")
             found = self.compute(SAMPLE.name, lambda: sample.sample(self.anonymized, self.config.sample, rng))
         known = found.anonymized
-        return replace(found, anonymized=replace(known, labels=self.with_gaps(known)))
+        return replace(found, anonymized=replace(known, labels=self._with_rows_below(self.with_gaps(known))))
+
+    def _with_rows_below(self, labels: LabelTable) -> LabelTable:
+        if self.below is None:
+            return labels
+        below = self.below()
+        rows = pd.Index(below.persons).get_indexer(pd.Index(labels.rest.persons))
+        names = {name: name for name in below.schema.names}
+        return replace(labels, rest=with_columns_of(labels.rest, below, rows, names))
 
     def with_gaps(self, anonymized: AnonymizedTable) -> LabelTable:
         """Labels, and columns that depend on quasi-identifiers in the form of :attr:`tied`."""

@@ -1,4 +1,4 @@
-"""How the tables of a run are evaluated: at once, in folds, beside other linked tables, with planted leaks."""
+"""Evaluation of the tables of a run: at once, in folds, beside other linked tables, with planted leaks."""
 
 from __future__ import annotations
 

@@ -40,7 +40,14 @@ from hybrid.pipeline.inputs import Inputs, Sources
 from hybrid.pipeline.links import in_table
 from hybrid.pipeline.private_generation import refuse_spent
 from hybrid.pipeline.released_keys import with_keys
-from hybrid.pipeline.repetition import control_people, drawn_people, real_people, some_people, trained_on_people
+from hybrid.pipeline.repetition import (
+    control_people,
+    drawn_people,
+    learned_rows,
+    real_people,
+    some_people,
+    trained_on_people,
+)
 from hybrid.pipeline.roles import decided_roles
 from hybrid.pipeline.seeds import Origin
 from hybrid.pipeline.shared_sections import fitting, refuse_unknown
@@ -164,7 +171,7 @@ class Pipeline(ListedNames):
         found = TableRun(given.config, *how, told, inputs, **about)
         found.name, found.decided = name, self._whole is not None
         found.behind = fingerprint(self.sources, config.links, config.protection)
-        found.assessment.attack = self._attacked
+        found.assessment.attack, found.below = self._attacked, lambda: learned_rows(self.tables)
         found.beside = tuple(
             replace(column, name=f"{other}.{column.name}", order=None)
             for other in list(config.views)[1:]

@@ -6,7 +6,7 @@ the people with all of their rows.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 
 import numpy as np
@@ -42,7 +42,7 @@ def control_people(tables: Mapping[str, TableRun]) -> LinkedPeople | None:
 
 
 def trained_on_people(options: EvaluateOptions, metric: Metric) -> bool:
-    """Whether a metric attacks by shadow models of all linked tables: one that is named, and asks about no column."""
+    """True if a metric attacks by shadow models of all linked tables: one that is named, and asks about no column."""
     return "retraining" in metric.needs and metric.per is None and metric.name in options.named
 
 
@@ -51,12 +51,21 @@ def drawn_people(tables: Mapping[str, TableRun]) -> LinkedPeople:
     return _people(tables, lambda table: table.generated.table)
 
 
+def learned_rows(tables: Mapping[str, TableRun]) -> LinkedPeople:
+    """Summaries alone of the rows of training people, protected; ``persons`` has the people's rows in the source."""
+    person, *_ = tables.values()
+    return LinkedPeople.of(person.train.only([]), _below(tables, lambda table: table.learned))
+
+
 def _people(tables: Mapping[str, TableRun], part: Part) -> LinkedPeople:
-    (name, person), *views = tables.items()
+    name, person = next(iter(tables.items()))
     people = part(person)
     people = renamed(people, {column: f"{name}.{column}" for column in people.schema.without_identifiers().names})
-    below = {name: (part(view), view.own) for name, view in views if isinstance(view, ChildRun)}
-    return LinkedPeople.of(people, below)
+    return LinkedPeople.of(people, _below(tables, part))
+
+
+def _below(tables: Mapping[str, TableRun], part: Part) -> dict[str, tuple[Table, Sequence[str]]]:
+    return {name: (part(view), view.own) for name, view in tables.items() if isinstance(view, ChildRun)}
 
 
 def some_people(links: LinkOptions, sources: Sources, people: Rows) -> Sources:

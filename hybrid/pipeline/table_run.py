@@ -111,6 +111,8 @@ class TableRun:
         """Whether the columns were decided on a larger table, of which this one's records are a sample."""
         self.name = SINGLE
         """Of the table; none of a single one."""
+        self.below: Callable[[], Table] | None = None
+        """Summary of people's rows in linked tables, which the transition of the person table reads."""
         self.behind = ""
         """Fingerprint of all linked tables, keys and references, on which results of every one may depend."""
 
@@ -349,6 +351,7 @@ class TableRun:
             public=self._public_lists,
             ties=self.rules.tied(self.labelled if self.protected is None else self.train, self.static),
             whole=self.inputs.whole,
+            below=self.below,
         )
 
     @property
@@ -557,7 +560,7 @@ class TableRun:
 
     @cached_property
     def assessment(self) -> Assessment:
-        """How the tables of this run are evaluated."""
+        """Evaluation of the tables of this run."""
         return Assessment(self)
 
     @cached_property

@@ -98,7 +98,9 @@ def give_away(anonymized: AnonymizedTable, restored: Table, *, same_records: boo
             name: Hits(float(equal[:, at].mean()), float(chance[:, at].mean())) for at, name in enumerate(names)
         }
         joint = Hits(float(equal.all(axis=1).mean()), float(chance.prod(axis=1).mean()))
-        seeds = _seeds(anonymized, [code[:n] for name, code in codes.items() if name not in names])
+        rest = anonymized.labels.rest
+        read = [pd.factorize(rest.frame[name])[0] for name in rest.schema.names if name not in originals.schema]
+        seeds = _seeds(anonymized, [*(code[:n] for name, code in codes.items() if name not in names), *read])
     return GiveAway(
         records=len(restored),
         per_attribute=per_attribute,

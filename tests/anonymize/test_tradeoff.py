@@ -14,13 +14,18 @@ from hybrid.anonymize.options import LossOptions
 from hybrid.anonymize.search.exhaustive import search
 from hybrid.anonymize.search.lattice import Node
 from hybrid.anonymize.search.node_check import Checker
-from hybrid.anonymize.search.problem import prepare
+from hybrid.anonymize.search.problem import Infeasible, prepare
 from tests.anonymize.adult import Q8, adult
-from tests.anonymize.cases import LOSSES, MODELS
+from tests.anonymize.cases import LOSSES, MODELS, wide_table
 from tests.anonymize.slow_search import Problem, best_node, problems
 
 
-@settings(max_examples=60, deadline=None, suppress_health_check=[HealthCheck.too_slow])
+@settings(
+    max_examples=60,
+    deadline=None,
+    suppress_health_check=[HealthCheck.too_slow, HealthCheck.function_scoped_fixture],
+)
+@pytest.mark.usefixtures("loops")
 @given(
     problems(),
     st.sets(st.integers(1, 6), min_size=1, max_size=3),
@@ -44,6 +49,25 @@ def test_every_point_is_optimal(
         if expected is not None:
             assert point.loss == pytest.approx(expected[1], abs=2e-9, rel=1e-9)
             assert point.gap == 0
+        task = prepare(problem.table(), problem.hierarchies(), alone, None)
+        single = search(task.checker(task.lattice), task.loss(task.lattice), task.allowed)
+        if isinstance(single, Infeasible):
+            assert (point.levels, point.suppressed, point.classes) == (None, None, None)
+        else:
+            assert (point.levels, point.loss) == (task.lattice.levels(single.node), single.score.value)
+            assert (point.suppressed, point.classes) == (single.found.n_suppressed, single.found.n_kept)
+
+
+@pytest.mark.parametrize("allowed", [126, 127, 128])
+def test_limits_at_the_end_of_a_type_of_numbers(allowed: int) -> None:
+    table, hierarchies = wide_table(3, 400)
+    options = AnonymizeOptions()
+    points = tradeoff(table, hierarchies, options, (2, 20, 400), (0.0, allowed / 400))
+    for point in points:
+        alone = options.model_copy(update={"k": point.k, "suppression_limit": point.suppression_limit})
+        task = prepare(table, hierarchies, alone, None)
+        single = search(task.checker(task.lattice), task.loss(task.lattice), task.allowed)
+        assert (point.loss, point.levels) == (single.score.value, task.lattice.levels(single.node))
 
 
 def test_the_family_costs_less_than_its_members(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -147,7 +147,7 @@ def test_account_is_within_the_budget_and_says_every_part(finished: tuple[Any, T
     assert names[:4] == ["number of rows", "intervals of age", "categories of ward", "intervals of cost"]
     delta = sum(part.delta for part in budget.parts)
     assert delta + delta_of(sum(part.rho for part in budget.parts), 3.0) <= 1e-5 * (1 + 1e-9)
-    text = finished[1].statement
+    text = finished[1].promises.text
     assert text is not None
     assert all(f"{part.name} {part.rho:.3g}" in text for part in budget.parts)
 

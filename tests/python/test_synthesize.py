@@ -211,5 +211,6 @@ def test_linked_tables(tmp_path: Path) -> None:
     assert tables["hospitals"].equals(frames["hospitals"])
     assert all(one.attrs[KEY]["verdict"] == "not judged" for one in tables.values())
     assert repr(result.plot("patients.sex")).startswith("Figure: patients.sex")
-    with pytest.raises(ConfigError, match="single table"):
-        result.sample(5, progress=False)
+    further = result.sample(5, progress=False)
+    assert len(further["patients"]) == 5 and set(further) == set(frames)
+    assert set(further["admissions"]["patient_id"]) <= set(further["patients"]["patient_id"])

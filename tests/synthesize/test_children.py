@@ -8,6 +8,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
+from hybrid.base.arrays import Array
 from hybrid.base.errors import GeneratorError
 from hybrid.synthesize import SynthesizeOptions
 from hybrid.synthesize.sequences import FittedChildren, fit_children
@@ -72,3 +73,30 @@ def test_parents_with_values_never_seen_have_rows(fitted: FittedChildren) -> Non
 def test_a_generator_of_single_rows_is_refused(parents: Table) -> None:
     with pytest.raises(GeneratorError, match="draws single rows"):
         fit_children(parents, _rows(), SynthesizeOptions(generator="mst"), 1)
+
+
+def test_rows_do_not_drift_away_from_their_parents() -> None:
+    """Who was in another town's hospital goes home again, which neither the home nor the hospital says alone."""
+    rng = np.random.default_rng(4)
+    home = rng.integers(0, 10, 1000)
+    towns, at = [], home
+    for _ in range(6):
+        stays = rng.random(len(home)) < np.where(at == home, 0.5, 0.05)
+        at = np.where(stays, at, np.where(rng.random(len(home)) < 0.8, home, rng.integers(0, 10, len(home))))
+        towns.append(at)
+    owners = np.repeat(np.arange(len(home)), len(towns))
+    frame = pd.DataFrame({"day": np.tile(np.arange(len(towns)), len(home)), "town": np.stack(towns, axis=1).ravel()})
+    rows = read_frame(frame.assign(town="T" + frame["town"].astype(str)), ReadOptions())
+    parents = read_frame(pd.DataFrame({"home": [f"H{one}" for one in home]}), ReadOptions())
+    learned = with_order(replace(rows, named_persons=owners), "day")
+    drawn = fit_children(parents, learned, SynthesizeOptions(), 1).sample(parents, 2)
+
+    def by_place(table: Table) -> Array:
+        """Town of each person's rows; shape (n_people, n_rows)."""
+        town = table.frame["town"].astype(str).str[1].astype(int).to_numpy()
+        return town[np.lexsort((table.frame["day"], table.persons))].reshape(len(home), len(towns))
+
+    real, made = by_place(learned), by_place(drawn)
+    assert (made == home[:, None]).mean(axis=0) == pytest.approx((real == home[:, None]).mean(axis=0), abs=0.03)
+    stay = [(table[:, 1:] == table[:, :-1]).mean() for table in (real, made)]
+    assert stay[1] == pytest.approx(stay[0], abs=0.03)

@@ -215,3 +215,13 @@ def test_the_order_of_texts_counts_for_rare_levels_alone() -> None:
     outcome = np.random.default_rng(1).random((500, 1))
     assert fit_scores(codes, state(10), outcome, 20).scores.shape == (10, 1)
     assert fit_scores(codes, state(10), outcome, 60).scores[:, 1].tolist() == list(range(10))
+
+
+def test_shares_of_a_leaf_are_counted_by_hand() -> None:
+    values, side = np.array([0, 0, 1, 2, 2, 2]), np.array([0, 0, 0, 1, 1, 1], dtype=np.int32)
+    limits, rng = TreeLimits(3, 1.0, None), np.random.default_rng(1)
+    tree = grow((1, state(3), values), {0: side}, {0: state(2)}, np.arange(6), limits, rng)
+    asked = {0: np.array([0, 0, 0, 1, 1], dtype=np.int32)}
+    assert tree.shares(asked, np.array([0, 1, 2, 2, 3])) == pytest.approx([2 / 3, 1 / 3, 0, 1, 0])
+    own = np.array([0, 0, 1, 2, 2])
+    assert tree.shares(asked, np.array([0, 1, 2, 2, 3]), own) == pytest.approx([1 / 2, 1 / 2, 0, 1, 0])

@@ -53,20 +53,24 @@ class SuppressedCosts:
         terms : numpy.ndarray, shape (n_asked, n_terms), float64
             Weighted terms of the first ks, whose suppressed records are at most ``most``.
         """
+        base, kernels = groups.base, groups.bases.kernels
+        if kernels is not None:
+            costs = self._sums(base)
+            suppressed, added = kernels.small_classes(groups.size_of_row, base.counts, costs, ks, most)
+            return suppressed, np.maximum(self.costs.terms + added, 0)
         few = np.flatnonzero(groups.size_of_row < ks[-1])
         sizes = groups.size_of_row.take(few)
-        per_size = group_sums(sizes.astype(np.int64), groups.base.counts.take(few), ks[-1])
+        per_size = group_sums(sizes.astype(np.int64), base.counts.take(few), ks[-1])
         suppressed = np.cumsum(per_size)[ks - 1]
         asked = ks[: np.searchsorted(suppressed, most, side="right")]
         terms = np.empty((len(asked), len(self.costs.terms)))
-        added, before = self.costs.terms, np.zeros(len(few), dtype=bool)
+        added, smaller = self.costs.terms, 0
         for at, k in enumerate(asked):
-            smaller = sizes < k
-            rows = few[smaller & ~before]
+            rows = few[(sizes >= smaller) & (sizes < k)]
             if len(rows):
-                added = added + np.ones(len(rows)) @ self._sums(groups.base).take(rows, axis=0)
-            terms[at], before = added, smaller
-        return suppressed, np.maximum(terms, 0)
+                added = added + np.ones(len(rows)) @ self._sums(base).take(rows, axis=0)
+            terms[at], smaller = added, k
+        return suppressed, np.maximum(terms, 0, out=terms)
 
     def _sums(self, base: Grouping) -> Numbers:
         """Cost of suppressing each row of a base in each term, (len(base), n_terms); cached in the base."""
@@ -98,6 +102,8 @@ Setting = tuple[Checker, Loss]
 Limit = tuple[int, int]
 """Records that may be suppressed, and persons where records share them."""
 
+_FAR = 2
+"""Times the limit from which a node is far above it."""
 _CHUNK = 1 << 12
 """Nodes that are looked through at once for an open one."""
 _NONE = float(np.finfo(np.float64).max)
@@ -120,19 +126,19 @@ def outcomes(settings: Sequence[Setting], limits: Sequence[Limit]) -> Iterator[l
         yield [one.outcome_at(*limit) for limit in limits]
 
 
-@dataclass(frozen=True)
+@dataclass(slots=True)
 class _Known:
     node: Node
     certain: int
     """Records that are suppressed here and at every node below, at least."""
     suppressed: int
     """Records that are suppressed here; -1: not known."""
-    gone: int = 0
-    """Persons all of whose records are suppressed."""
-    least: float = np.inf
-    """The node's loss is no smaller; scaled."""
     terms: Numbers | None = None
     """Bound of every node at or below this one, as a term per position; None: not known."""
+    least: float = np.inf
+    """The node's loss is no smaller; scaled."""
+    gone: int = 0
+    """Persons all of whose records are suppressed."""
     above: float = -np.inf
     """Bound of every node at or above this one; scaled."""
 
@@ -171,8 +177,8 @@ class _Scale:
         return Terms(terms, self.starts, 1.0 if self.root else 0.0)
 
     def joined(self, terms: Numbers) -> Numbers:
-        """Scaled bounds from one term per column; shape (n, n_columns) to (n,)."""
-        result: Numbers = (terms + 1).prod(axis=-1) - 1 if self.root else terms.sum(axis=-1)
+        """Scaled bounds from one term per column; shape (n_columns, n) to (n,)."""
+        result: Numbers = (terms + 1).prod(axis=0) - 1 if self.root else terms.sum(axis=0)
         return result
 
 
@@ -209,18 +215,10 @@ class _Nodes:
     def _from_sizes(self, costs: SuppressedCosts, node: Node, groups: NodeGroups, at: int) -> None:
         """Learn from class sizes alone, for all k at once."""
         suppressed, terms = costs.terms(groups, self.ks[: at + 1], self.most)
-        least = self.scale.joined(terms[:, self.scale.starts[:-1] + node])
+        least = self.scale.joined(terms.T.take(self.scale.starts[:-1] + node, axis=0)).tolist()
         for one, n in enumerate(suppressed.astype(np.int64).tolist()):
-            asked = one < len(terms)
-            self.known[one].append(
-                _Known(
-                    node,
-                    certain=n,
-                    suppressed=n,
-                    least=float(least[one]) if asked else np.inf,
-                    terms=terms[one] if asked and n > 0 else None,
-                )
-            )
+            known = _Known(node, n, n, terms[one], least[one]) if one < len(least) else _Known(node, n, n)
+            self.known[one].append(known)
 
     def _from_classes(self, node: Node, groups: NodeGroups, at: int) -> None:
         """Learn from classes that violate a model.
@@ -244,7 +242,7 @@ class _Nodes:
             return _Known(node, certain, found.n_suppressed)
         least = self.scale.scaled(loss.score(node, found).value) if found.n_suppressed <= self.most else np.inf
         terms, above = self.scale.terms(loss.below(found)), loss.above(found)
-        return _Known(node, certain, found.n_suppressed, found.n_gone, least, terms, above)
+        return _Known(node, certain, found.n_suppressed, terms, least, found.n_gone, above)
 
 
 class _AtK:
@@ -261,26 +259,28 @@ class _AtK:
         self.checker, self.loss = nodes.checkers[at], nodes.losses[at]
         self.known = nodes.known[at]
         self.bounds = replace(self.scale, loss=self.loss).initial()
-        self.certain: Counts = np.zeros(self.checker.lattice.shape, dtype=np.int64)
+        self.certain: Counts = np.zeros(self.checker.lattice.shape, dtype=np.min_scalar_type(-nodes.most - 2))
         self.strides = [step // self.bounds.itemsize for step in self.bounds.strides]
-        self.most, self.place, self.checked = 0, 0, 0
+        self.most, self.place, self.checked, self.steps = 0, 0, 0, 0
         self.persons = np.inf
         self.best: tuple[Node, LossScore, NodeOutcome] | None = None
         self.reach = _NONE
+        self.lifted = not self.known
         if self.known:
-            self._lift_all()
-            for one in self.known:
-                self._raise_above(one)
+            self._close_known()
 
     def outcome_at(self, allowed: int, persons: float) -> Solution | Infeasible:
         """Outcome for limits no smaller than before: records, and persons where records share them."""
         self.most, self.persons = min(allowed, self.checker.records.n_records - 1), persons
         self.best, self.reach, self.place = None, _NONE, 0
-        for one in sorted(self.known, key=lambda one: one.least):
+        self.known.sort(key=lambda one: one.least)
+        for one in self.known:
             if one.least > self.reach or one.least == np.inf:
                 break
             if self._allows(one):
                 self._propose(one.node, self.checker.check(one.node))
+        if not self.lifted:
+            self._lift_known()
         while (node := self._open()) is not None:
             self._visit(node)
         if self.best is None:
@@ -311,9 +311,12 @@ class _AtK:
         return None
 
     def _climb(self, flat: int) -> Node:
-        """Climb to the open neighbour of least bound, as long as one is open."""
+        """Climb to the open neighbour of least bound, as long as one is open, and some steps further.
+
+        What is far above the limit there is above it further up, too, and rules out more nodes at once.
+        """
         node = [int(position) for position in np.unravel_index(flat, self.bounds.shape)]
-        reach, most, top = self.reach, self.most, self.checker.lattice.top
+        most, top, reach, steps = self.most, self.checker.lattice.top, self.reach, self.steps
         bound_of, certain_of = self.bounds.reshape(-1).item, self.certain.reshape(-1).item
         while True:
             best, chosen = np.inf, -1
@@ -321,9 +324,11 @@ class _AtK:
                 if position < top[axis]:
                     above = flat + self.strides[axis]
                     bound = bound_of(above)
-                    if bound <= reach and bound < best and certain_of(above) <= most:
+                    if bound < best and certain_of(above) <= most:
                         best, chosen = bound, axis
-            if chosen < 0:
+            if best > reach:
+                steps -= 1
+            if chosen < 0 or steps < 0:
                 return tuple(node)
             node[chosen] += 1
             flat += self.strides[chosen]
@@ -336,44 +341,57 @@ class _AtK:
             self._propose(node, self.checker.judge(groups))
         self._raise_above(one)
         below = at_or_below(node)
-        if one.certain > self.most:
+        if one.certain > self.nodes.most:
+            self.bounds[below] = np.inf
+        elif one.certain > self.most:
             np.maximum(self.certain[below], one.certain, out=self.certain[below])
-        if one.terms is not None and one.certain <= self.nodes.most:
+        if one.terms is not None and 0 < one.certain <= self.nodes.most:
             self.scale.bound(one.terms).lift(self.bounds, node, np.inf)
         self.bounds[node] = np.inf
+        if one.certain > _FAR * max(self.most, 1):
+            self.steps += 1
+        elif one.certain <= self.most:
+            self.steps //= 2
 
     def _raise_above(self, one: _Known) -> None:
-        """Close a node that is known, and bound those above it."""
+        """Bound the nodes above one that is known."""
         at_or_above = tuple(slice(position, None) for position in one.node)
         if one.suppressed == 0:
             self.bounds[at_or_above] = np.inf
         elif one.above > -np.inf:
             np.maximum(self.bounds[at_or_above], one.above, out=self.bounds[at_or_above])
-        if one.suppressed >= 0:
-            self.bounds[one.node] = np.inf
 
-    def _lift_all(self) -> None:
+    def _close_known(self) -> None:
+        """Close what other searches have grouped, and what follows from its records."""
+        places = np.array([one.node for one in self.known]) @ self.strides
+        certain = np.array([min(one.certain, self.nodes.most + 1) for one in self.known], dtype=self.certain.dtype)
+        np.maximum.at(self.certain.reshape(-1), places, certain)
+        _spread(self.certain)
+        for one in self.known:
+            if one.suppressed == 0 or one.above > -np.inf:
+                self._raise_above(one)
+        self.bounds.reshape(-1)[places[[one.suppressed >= 0 for one in self.known]]] = np.inf
+
+    def _lift_known(self) -> None:
         """Raise bounds below all nodes that are known.
 
         Of the bounds above a node that with the greatest loss at the bottom is applied.
         """
-        shape = self.bounds.shape
-        weights, source = np.full(shape, -np.inf), np.zeros(shape, dtype=np.int64)
-        bounding = [(one.node, one.terms) for one in self.known if one.terms is not None]
-        for one in self.known:
-            self.certain[one.node] = max(one.certain, self.certain[one.node])
-        for number, (node, terms) in enumerate(bounding):
-            weights[node] = self.scale.joined(terms[self.scale.starts[:-1]])
-            source[node] = number
-        _spread(self.certain)
-        _spread(weights, source)
-        chosen = np.flatnonzero((weights > -np.inf) & (self.certain <= self.nodes.most))
-        if not len(chosen):
+        self.lifted = True
+        shape, flat = self.bounds.shape, self.bounds.reshape(-1)
+        within = np.flatnonzero((flat <= self.reach) & (self.certain.reshape(-1) <= self.nodes.most))
+        bounding = [one for one in self.known if one.terms is not None and 0 < one.certain <= self.nodes.most]
+        if not bounding or not len(within):
             return
-        stacked = np.stack([terms for _, terms in bounding])
-        columns = self.scale.starts[:-1] + np.stack(np.unravel_index(chosen, shape), axis=1)
-        lifted = self.scale.joined(stacked[source.reshape(-1)[chosen][:, None], columns])
-        flat = self.bounds.reshape(-1)
+        terms = np.stack([one.terms for one in bounding if one.terms is not None])
+        places = np.array([one.node for one in bounding]) @ self.strides
+        weights, source = np.full(shape, -np.inf), np.zeros(shape, dtype=np.int32)
+        weights.reshape(-1)[places] = self.scale.joined(terms.T[self.scale.starts[:-1]])
+        source.reshape(-1)[places] = np.arange(len(bounding))
+        _spread(weights, source)
+        chosen = within[weights.reshape(-1)[within] > -np.inf]
+        columns = self.scale.starts[:-1, None] + np.unravel_index(chosen, shape)
+        lifted = self.scale.joined(terms[source.reshape(-1)[chosen], columns])
         flat[chosen] = np.maximum(flat[chosen], lifted)
 
 

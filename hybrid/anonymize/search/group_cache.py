@@ -18,8 +18,6 @@ from hybrid.anonymize.search.lattice import Lattice, Node
 from hybrid.base.arrays import Codes, Counts, Leaves, Mask, Numbers, Rows
 from hybrid.base.keys import by_first_row, fits, group_rows, group_sums, pack
 
-_GROUPED = 2
-"""Columns that bases are grouped on. More make a base smaller, but fewer nodes share it."""
 _KEPT = 1 << 20
 """Rows of all kept bases of one table together, where there are more than two."""
 _LONG = 1 << 24
@@ -228,13 +226,13 @@ class GroupCache:
         return list(np.argsort(diversity, kind="stable"))
 
     def below(self, node: Node) -> Grouping:
-        """A base at or below a node: the most diverse columns are as there, the others as they came."""
-        base, low = self.whole, list(self.lattice.bottom)
-        for column in self.order[:_GROUPED]:
-            if node[column] > 0:
-                low[column] = node[column]
-                base = self._coarser(base, tuple(low))
-        return base
+        """A base at or below a node: the most diverse column is as there, the others as they came.
+
+        With more columns it would be smaller, but fewer nodes would share it.
+        """
+        low = list(self.lattice.bottom)
+        low[self.order[0]] = node[self.order[0]]
+        return self._coarser(self.whole, tuple(low)) if any(low) else self.whole
 
     def at(self, node: Node) -> Grouping:
         return self._coarser(self.below(node), node)

@@ -8,13 +8,13 @@ the columns drawn before in the same row.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 import joblib
 import numpy as np
 
-from hybrid.base.arrays import Array
+from hybrid.base.arrays import Array, Mask
 from hybrid.base.progress import Progress
 from hybrid.base.rng import rng_for
 from hybrid.synthesize.generators.cart import (
@@ -26,6 +26,8 @@ from hybrid.synthesize.generators.cart import (
     n_people,
 )
 from hybrid.synthesize.generators.person_rows import (
+    BEFORE,
+    PERSON,
     ROW,
     TIME,
     Known,
@@ -43,6 +45,35 @@ MOST_TRIES = 10
 FILE = "sequences.joblib"
 
 
+USUAL = "usual"
+"""Name of the share of people like the row's person who have the value of the row before."""
+
+
+@dataclass(frozen=True)
+class RepeatTree:
+    """Tree of a column's repeats: whether a row has the value of the row before.
+
+    Parameters
+    ----------
+    whether : DonorTree
+        1 where it has, 0 where a new value is drawn.
+    usual : DonorTree or None
+        Of a discrete column, the first rows' values by the person's columns: how usual the value before is among people
+        like the person. Who was in a hospital far from home rarely is there again; without this no single column says
+        so, and rows would drift away from their person, one after another.
+    """
+
+    whether: DonorTree[str]
+    usual: DonorTree[str] | None
+
+    def draw(self, known: Known, last: Array, rng: np.random.Generator) -> Mask:
+        """Rows that repeat the value of the row before; shape (n,)."""
+        if self.usual is not None:
+            known = known | {USUAL: self.usual.shares(known, last)}
+        repeated: Mask = self.whether.draw(known, len(last), rng) == 1
+        return repeated
+
+
 @dataclass(frozen=True)
 class CartSequenceModel:
     """Trees of persons and of rows. Private: donors are training values.
@@ -57,8 +88,8 @@ class CartSequenceModel:
         What is known before each row.
     steps : tuple
         One per column of a row, in the order of drawing; the column that orders them first.
-    repeats : mapping of int to tree
-        Of the columns whose value often is that of the row before: 1 where it is, 0 where a new one is drawn.
+    repeats : mapping of int to RepeatTree
+        Of the columns whose value often is that of the row before.
     smoothers : mapping of int to smoother
         Of the columns of a row.
     """
@@ -67,7 +98,7 @@ class CartSequenceModel:
     ends: CartModel | None
     plan: RowPlan
     steps: tuple[DonorTree[str], ...]
-    repeats: Mapping[int, DonorTree[str]]
+    repeats: Mapping[int, RepeatTree]
     smoothers: Mapping[int, Smoother]
 
     def draw(self, n_persons: int, seed: int) -> DrawnSequences:
@@ -103,7 +134,7 @@ class CartSequenceModel:
         new = self._new(step, known, len(last), rng)
         if position == 0 or step.target not in self.repeats:
             return new
-        same = self.repeats[step.target].draw(known, len(last), rng) == 1
+        same = self.repeats[step.target].draw(known, last, rng)
         for _ in range(MOST_TRIES):
             equal = np.flatnonzero(~same & (new == last))
             if not len(equal):
@@ -166,25 +197,42 @@ def _grow_all(
     limits: TreeLimits,
     rng: np.random.Generator,
     progress: Progress,
-) -> tuple[list[DonorTree[str]], dict[int, DonorTree[str]]]:
+) -> tuple[list[DonorTree[str]], dict[int, RepeatTree]]:
     """Trees of the columns of a row, and of their repeats.
 
     The column that orders the rows learns from rows that follow another one; a column with repeats from the others.
     """
     everything = np.arange(len(rows.persons))
     drawn, steps = rows.given, list[DonorTree[str]]()
-    repeats: dict[int, DonorTree[str]] = {}
+    repeats: dict[int, RepeatTree] = {}
     for number, target in enumerate(targets):
         same = everything[:0] if target == order else rows.repeated(target)
         if len(same):
-            flag = Feature("repeats", 2, ordered=False, missing=False)
-            flags = np.isin(everything, same).astype(np.int32)
-            repeats[target] = _grow(rows, (target, flag, flags), drawn, rows.later, limits, rng)
+            repeats[target] = _grow_repeats(rows, target, same, drawn, limits, rng)
         used = rows.later if target == order else np.setdiff1d(everything, same)
         steps.append(_grow(rows, (target, rows.kind(target), rows.targets[target]), drawn, used, limits, rng))
         drawn.append(TIME if target == order else f"{ROW}{target}")
         progress("fit rows of persons", number + 1, len(targets))
     return steps, repeats
+
+
+def _grow_repeats(
+    rows: TrainingRows, target: int, same: Array, names: Sequence[str], limits: TreeLimits, rng: np.random.Generator
+) -> RepeatTree:
+    """Tree of the repeats of a column, which the rows ``same`` have."""
+    everything, values, usual = np.arange(len(rows.persons)), rows.targets[target], None
+    if rows.kind(target).is_discrete:
+        whose, plain = [name for name in names if name.startswith(PERSON)], replace(limits, small_groups=False)
+        usual = _grow(rows, (target, rows.kind(target), values), whose, rows.first, plain, rng)
+        before = rows.known[f"{BEFORE}{target}"]
+        # Without the person's own first row: in a small group that alone would tell what follows.
+        share = usual.shares(rows.known, before, values[rows.first][rows.owner])
+        kind = Feature(USUAL, 0, ordered=True, missing=False)
+        rows = replace(rows, known={**rows.known, USUAL: share}, features={**rows.features, USUAL: kind})
+        names = [*names, USUAL]
+    flag = Feature("repeats", 2, ordered=False, missing=False)
+    flags = np.isin(everything, same).astype(np.int32)
+    return RepeatTree(_grow(rows, (target, flag, flags), names, rows.later, limits, rng), usual)
 
 
 def _grow(

@@ -308,6 +308,17 @@ class TrainingRows:
         """Names of the columns that are known before a row is drawn."""
         return [name for name in self.known if not name.startswith((TIME, ROW))]
 
+    @property
+    def first(self) -> Array:
+        """Rows that follow none of their person; int64."""
+        return np.flatnonzero(self.known[POSITION] == 0)
+
+    @property
+    def owner(self) -> Array:
+        """Place of each row's person among those with rows; shape (n_rows,), int64."""
+        owner: Array = np.cumsum(self.known[POSITION] == 0) - 1
+        return owner
+
     def kind(self, target: int) -> Feature:
         name = f"{ROW}{target}"
         return self.features[name if name in self.features else TIME]

@@ -120,6 +120,22 @@ class DonorTree(Generic[K]):
         found: Array = self.tree.apply(_matrix(self.predictors, known))
         return found
 
+    def shares(self, known: Mapping[K, Array], values: Array, own: Array | None = None) -> Array:
+        """Share of the donors of each row's leaf that have a code, of a tree without smaller groups; shape (n,).
+
+        ``own`` (n,) has the value of a donor of each row that does not count.
+        """
+        node, of_leaf = self.leaves(known, len(values)), np.flatnonzero(self.is_leaf)
+        width = np.int64(max(self.donors.max(initial=0), values.max(initial=0))) + 1
+        there = np.sort(np.repeat(of_leaf, self.count[of_leaf]) * width + self.donors)
+        asked = node * width + values
+        equal = np.searchsorted(there, asked, side="right") - np.searchsorted(there, asked, side="left")
+        counts = self.count[node]
+        if own is not None:
+            equal, counts = equal - (own == values), np.maximum(counts - 1, 1)
+        found: Array = equal / counts
+        return found
+
     def draw(self, known: Mapping[K, Array], n_rows: int, rng: np.random.Generator) -> Array:
         """One value per row, after a training row below the same node.
 

@@ -129,7 +129,7 @@ def test_a_broken_reference_blocks(run: Pipeline) -> None:
     honest = view.link.released
     object.__setattr__(view.link, "released", lambda: (honest()[0], 1))
     try:
-        found = view._evaluate({"synthetic": view.generated.table})
+        found = view.assessment._evaluate({"synthetic": view.generated.table})
     finally:
         object.__setattr__(view.link, "released", honest)
     orphans = found.find("orphans", "synthetic")
