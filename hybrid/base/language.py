@@ -13,8 +13,8 @@ Places of a message: ``{name}`` is taken over as it is (a column, a value, words
 ``{n:number}``, ``{bound:form}`` (a number, a date or a time) and ``{day:date}`` are written in the
 language's form. ``{what:text}`` is a message itself. ``{who:own}`` is one that the catalogue may know, such as the name
 of a rule, else taken over; so is ``{metric:title}``, without brackets. ``{why:words}`` are sentences of a person, of
-which those that the catalogue knows are translated. ``{all:items}`` are several of these with commas and "and". In a translation, ``{n|Person|Personen}`` is the
-first word for 1, else the second; ``#`` in it is the number.
+which those that the catalogue knows are translated. ``{all:items}`` are several of these with commas and "and". In a
+translation, ``{n|Person|Personen}`` is the first word for 1, else the second; ``#`` in it is the number.
 """
 
 from __future__ import annotations
