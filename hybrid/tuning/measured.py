@@ -25,8 +25,8 @@ LEAKS = ("lone_copies", "lone_near_copies", "lone_secrets", "linkability", "nndr
 """Other leaks that are measured, each above people whom the trial held out."""
 FALLS = ("models", "link", "column", "other models", "group missing")
 """Words for these."""
-CERTAIN = USE[-2:]
-"""Those of which the low end of an interval is judged."""
+THREE_OF_FOUR = 0.674
+"""Standard errors above its mean below which a normal number is three times of four."""
 CHANCE = 0.5
 """AUC of a guess."""
 ALLOWED = 0.1
@@ -68,7 +68,7 @@ class UtilityLosses:
     others: float = 0.0
     """Largest likely fall of the prediction of a column from all others: halfway to the low end of its interval."""
     group: float = 0.0
-    """Largest likely share of a group of people that is missing, halfway as well."""
+    """Low end of the share of a group of people that is missing, at worst, which a run is likely not to exceed."""
 
     @property
     def mean(self) -> float:
@@ -144,7 +144,8 @@ class Measured:
         if found[0] is None or found[1] is None:
             return None
         each = np.array([_falls(row, targets) for row in used])
-        likely = [max(_likely(used, f"synthetic.{metric}") or 0.0, 0.0) for metric in CERTAIN]
+        ends = (_likely(used, "synthetic.lost_prediction"), _likely_end(used, "synthetic.group_exclusion"))
+        likely = [max(end or 0.0, 0.0) for end in ends]
         losses = UtilityLosses(*map(float, each.mean(axis=0)), *likely)
         error = float(each.mean(axis=1).std(ddof=1) / math.sqrt(len(each))) if len(each) > 1 else math.nan
         falls = zip(astuple(losses), most_lost(policy), FALLS, strict=True)
@@ -273,6 +274,20 @@ def _likely(rows: Sequence[Mapping[str, Any]], name: str) -> float | None:
         return None
     mean, low = np.mean(found, axis=0)
     return float(mean - (mean - low) / (2 * math.sqrt(len(found))))
+
+
+def _likely_end(rows: Sequence[Mapping[str, Any]], name: str) -> float | None:
+    """Low end that a run exceeds one time of four, by those of the draws; None without any.
+
+    For an interval about the people of the table, who are all there in a run, so that it is narrower by the root of
+    their share here. The low end of a group of a dozen people without a row is far from all of them.
+    """
+    found = [(row[name], row[f"{name}_low"]) for row in rows if row.get(name) is not None]
+    if not found:
+        return None
+    value, low = np.transpose(found)
+    ends = value - math.sqrt(1 - HELD_OUT) * (value - low)
+    return float(ends.mean() + THREE_OF_FOUR * (ends.std(ddof=1) if len(ends) > 1 else 0.0))
 
 
 def _lost(row: Mapping[str, Any], name: str, signal: float) -> float:

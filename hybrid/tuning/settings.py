@@ -20,7 +20,7 @@ KS = (5, 10, 20)
 """Class sizes, beside the configured one."""
 LIMITS = (0.02, 0.05)
 """Suppression limits, beside the configured one."""
-METHODS = ("tree", "uniform")
+METHODS = ("tree", "learned", "uniform")
 """Transitions, beside the configured one."""
 TREES = {
     "": (1.0, None),

@@ -193,6 +193,14 @@ def test_a_title_without_separators_is_refused(tmp_path: Path) -> None:
     assert "title" in str(refused.value.problems[0].hint)
 
 
+def test_without_a_quasi_identifier_the_anonymization_is_a_comment(tmp_path: Path) -> None:
+    file = tmp_path / "marks.csv"
+    file.write_text("mark,hours\n" + "".join(f"{row % 7},{row % 11}\n" for row in range(60)))
+    text = guess_config(file).to_yaml(tmp_path)
+    assert "\n#   k: 5 " in text and "\n# transition: {method: tree, order: pre}" in text
+    assert "\nanonymize:" not in text
+
+
 def test_one_row(tmp_path: Path) -> None:
     data = tmp_path / "data.csv"
     data.write_text("age,sex\n5,f\n")

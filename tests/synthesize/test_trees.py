@@ -8,7 +8,7 @@ from scipy.stats import chi2_contingency
 
 from hybrid.base.arrays import Array
 from hybrid.synthesize.generators.cart import leaf_odds
-from hybrid.synthesize.generators.predictors import CategoryScores, Ranks, fit_scores
+from hybrid.synthesize.generators.predictors import SMALLER, CategoryScores, Ranks, fit_scores
 from hybrid.synthesize.generators.trees import DonorTree, TreeLimits, _Nodes, grow
 from hybrid.synthesize.protocol import Feature
 
@@ -142,9 +142,9 @@ def test_the_price_by_hand() -> None:
     nodes = _Nodes(tree.tree.tree_, np.repeat([1, 2], 100), np.arange(200))
     limits = TreeLimits(10, 0.01, None)
     assert nodes.price([Ranks(np.arange(4.0))], np.ones(3), limits)[0] == pytest.approx(chi2.isf(0.01 / 3, 1))
-    scores = CategoryScores(np.arange(4, dtype=np.float32)[:, None])
+    scores = CategoryScores(np.arange(4, dtype=np.float32)[:, None], (True,))
     assert nodes.price([scores], np.ones(3), limits)[0] == pytest.approx(chi2.isf(0.01 / 8, 1))
-    thousand = CategoryScores(np.arange(2_000, dtype=np.float32)[:, None])
+    thousand = CategoryScores(np.arange(2_000, dtype=np.float32)[:, None], (True,))
     few = TreeLimits(1, 1e-280, None)
     assert np.isfinite(nodes.price([thousand], np.ones(3), few)).all()
 
@@ -214,7 +214,36 @@ def test_the_order_of_texts_counts_for_rare_levels_alone() -> None:
     codes = np.repeat(np.arange(10), 50).astype(np.int32)
     outcome = np.random.default_rng(1).random((500, 1))
     assert fit_scores(codes, state(10), outcome, 20).scores.shape == (10, 1)
-    assert fit_scores(codes, state(10), outcome, 60).scores[:, 1].tolist() == list(range(10))
+    assert fit_scores(codes, state(10), outcome, 50 * SMALLER).scores.shape == (10, 1)
+    rare = fit_scores(codes, state(10), outcome, 60 * SMALLER)
+    assert rare.scores[:, 1].tolist() == list(range(10))
+    assert rare.by_outcome == (True, False)
+
+
+def test_a_number_that_is_neither_low_nor_high_in_a_group_is_drawn_so() -> None:
+    """Who has children at school is as old as the others on average, but neither young nor old."""
+    rng = np.random.default_rng(1)
+    age = rng.uniform(20, 70, 2_000).round()
+    parent = (abs(age - 45) < 10).astype(np.int32)
+    known, features = {0: parent, 1: rng.normal(size=2_000)}, {0: state(2), 1: NUMBER}
+    tree = grow((9, NUMBER, age), known, features, np.arange(2_000), TreeLimits(50, 1.0, None), rng)
+    drawn = tree.draw(known, 2_000, rng)
+    assert abs(np.mean(age[parent == 1]) - np.mean(age[parent == 0])) < 1
+    assert np.mean(abs(drawn[parent == 1] - 45) < 10) > 0.95
+    assert np.mean(abs(drawn[parent == 0] - 45) >= 10) > 0.95
+
+
+def test_a_category_smaller_than_a_leaf_says_what_its_people_show() -> None:
+    """30 kinds of 20 people each, of which every third comes with large numbers: no order of the kinds shows it."""
+    rng = np.random.default_rng(2)
+    kinds = np.tile(np.arange(30), 20).astype(np.int32)
+    many = np.concatenate([kinds, np.full(1_400, 30, dtype=np.int32)])
+    large = (many % 3 == 1).astype(np.int32)
+    grown = grow((9, state(2), large), {0: many}, {0: state(31)}, np.arange(2_000), TreeLimits(50, 1.0, None), rng)
+    drawn = grown.draw({0: many}, 2_000, rng)
+    assert np.mean(drawn == large) > 0.95
+    assert (fit_scores(many, state(31), large[:, None] * 1.0, 50).scores[:30, 0] != 0).any()
+    assert len(np.unique(fit_scores(many, state(31), large[:, None] * 1.0, 250).scores[:30, 0])) == 1, "below 50"
 
 
 def test_shares_of_a_leaf_are_counted_by_hand() -> None:

@@ -56,6 +56,8 @@ def _values(field: FieldInfo) -> tuple[bool, tuple[Any, ...]]:
         return False, (True, False)
     if get_origin(kind) in (Union, types.UnionType) and set(get_args(kind)) == {str, type(None)}:
         return False, COLUMNS
+    if set(get_args(kind)) == {int, type(None)}:
+        kind = int
     assert kind in (int, float), f"say here which values of {kind} to try"
     ends = [one.ge for one in field.metadata if isinstance(one, Ge)] + [
         one.le for one in field.metadata if isinstance(one, Le)

@@ -138,6 +138,15 @@ def test_tree_learns_values_drawn_so_far_and_the_target():
     assert same_table_of(blind, original, ["age", "rich"]) < 1e-6
 
 
+@pytest.mark.parametrize(("records", "least"), [(300, 20), (3_000, 60), (12_000, 200)])
+def test_leaves_of_tree_follow_the_number_of_records(records: int, least: int) -> None:
+    anonymized = two_classes(records)
+    asked = restore(anonymized, "tree", {"min_records": least}).table.frame
+    pd.testing.assert_frame_equal(restore(anonymized, "tree", {}).table.frame, asked)
+    other = restore(anonymized, "tree", {"min_records": records // 3}).table.frame
+    assert not other.equals(asked)
+
+
 def test_learned_keeps_what_labels_lose_and_small_leaves_bring_back_the_records():
     anonymized = two_classes(1500)
     original = anonymized.originals.frame

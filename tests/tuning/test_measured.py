@@ -96,6 +96,21 @@ def test_another_leak_is_pooled_over_the_draws_and_counts_halfway_to_its_low_end
     assert one is not None and one.leak == -1.0
 
 
+def test_a_group_is_missing_by_the_low_end_that_a_run_is_likely_to_have() -> None:
+    """All .95 from value to low end, times the root of the .7 of the people who are in a trial: .205."""
+    rule = policy({"metric": "group_exclusion", "compare": "low", "review": 0.5})
+
+    def without(low: float) -> dict[str, Any]:
+        return used(0.8, 0, 0) | {"synthetic.group_exclusion": 1.0, "synthetic.group_exclusion_low": low}
+
+    for lows, likely in (((0.05, 0.05, 0.05), 0.2052), ((0.05,), 0.2052), ((0.05, 0.45), 0.3725 + 0.674 * 0.2366)):
+        one = Measured.of("s", attacked(), [without(low) for low in lows], {"ill": 0.3}, rule)
+        assert one is not None and one.falls.group == pytest.approx(likely, abs=1e-3)
+        assert (one.lost <= 0) is (likely < 0.5)
+    one = Measured.of("s", attacked(), [without(0.8), without(0.9)], {"ill": 0.3}, rule)
+    assert one is not None and one.lost > 0 and one.obstacle == "group missing"
+
+
 def test_what_failed_has_no_numbers() -> None:
     rows = [used(0.7, 0, 0)]
     assert Measured.of("s", attacked(status="failed"), rows, {}, policy()) is None

@@ -226,9 +226,10 @@ class GuessedConfig:
             yield from constraint_lines(self.constraints)
         people = len(self.table) if self.person is None else n_persons(with_persons(self.table, [self.person]))
         yield from split_lines("records", people)
-        if quasi:
-            yield ""
-            yield from self._anonymize_lines(people)
+        yield ""
+        if not quasi:
+            yield "# Nothing is anonymized without a quasi-identifier. Once a column above has that role, remove the #:"
+        yield from (line if quasi else f"# {line}".rstrip() for line in self._anonymize_lines(people))
         yield from drawing_lines(people)
         yield from self._evaluate_lines()
         yield "policy: default             # review: `hybrid policies` lists the others"

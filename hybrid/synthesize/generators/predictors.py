@@ -39,20 +39,16 @@ class Ranks:
 class CategoryScores:
     """Categories by ``scores`` (n_levels, d).
 
-    The order in which they differ most in what is predicted.
+    The orders in which they differ most in what is predicted, and perhaps their own; ``by_outcome`` (d,) says which.
     """
 
     scores: Array
+    by_outcome: tuple[bool, ...]
 
     @property
     def cuts(self) -> tuple[int, ...]:
         """Places at which a tree can cut each score."""
         return tuple(len(np.unique(column)) - 1 for column in self.scores.T)
-
-    @property
-    def by_outcome(self) -> tuple[bool, ...]:
-        """Scores ordered by the outcome: the first, and not the levels' own order."""
-        return (True, *[False] * (self.scores.shape[1] - 1))
 
     def encode(self, codes: Array) -> Array:
         """Scores (n, d), float32."""
@@ -65,16 +61,28 @@ def level_map(outcome: Array) -> Array:
     if outcome.ndim == 2:
         return outcome
     classes, codes = np.unique(outcome, return_inverse=True)
-    return np.eye(len(classes))[codes]
+    # One of two classes mirrors the other.
+    return np.eye(len(classes))[codes][:, len(classes) == 2 :]
 
 
+SMALLER, FEWEST = 5, 10
+"""A group that is too small for a leaf may hold a fifth of its people, and never fewer than ten."""
+
+
+def least_of_group(least: int) -> int:
+    """People of a category, or of a certain group, that counts by itself where leaves hold ``least`` people."""
+    return min(max(least // SMALLER, FEWEST), least)
+
+
+MOST_ORDERS = 2
+"""Columns of an outcome, at most, each of which orders the categories of a predictor: a number and its square."""
 MOST_UNSAID = 0.2
 """Share of the records whose levels are too small to be ordered by the outcome, beyond which the order of the texts
 counts as well: postcodes that begin alike lie in one region."""
 
 
 def fit_scores(
-    codes: Array, feature: Feature, outcome: Array, min_count: int, weights: Array | None = None
+    codes: Array, feature: Feature, outcome: Array, least: int, weights: Array | None = None
 ) -> CategoryScores:
     """Order a predictor's categories by their relation to the outcome.
 
@@ -87,32 +95,34 @@ def fit_scores(
         levels are mostly too small (:data:`MOST_UNSAID`) the order of their texts.
     outcome : numpy.ndarray, shape (n, d)
         See :func:`level_map`.
-    min_count : int
-        Levels with fewer records say nothing: they get the overall mean. The others' means are shrunk
-        towards it by as many records, so that small levels cannot single records out.
+    least : int
+        Records of a leaf. Levels with fewer records than :func:`least_of_group` say nothing: they get the overall mean.
+        The others' means are shrunk towards it by as many records, so that small levels cannot single records out.
     weights : numpy.ndarray, shape (n,), optional
         What each record counts; 1 by default.
 
     Returns
     -------
     CategoryScores
-        The first score is the mean outcome (d = 1) or the levels' coordinate on the first principal component of
-        their mean outcomes: for two classes and for numbers, the best split by level is a cut in that order
+        The first scores are the mean outcomes (up to :data:`MOST_ORDERS`), or the levels' coordinate on the first
+        principal component of these: for two classes and for numbers, the best split by level is a cut in that order
         (Breiman et al. 1984, section 9.4; Coppersmith, Hong, Hosking 1999 for more classes).
     """
-    counts = np.bincount(codes, weights, minlength=feature.n_levels)
+    counts, fewest = np.bincount(codes, weights, minlength=feature.n_levels), least_of_group(least)
     centered = outcome - np.average(outcome, axis=0, weights=weights)
     counted = centered if weights is None else centered * weights[:, None]
     sums = np.column_stack(
         [np.bincount(codes, weights=counted[:, j], minlength=feature.n_levels) for j in range(outcome.shape[1])]
     )
-    means = sums / (counts + min_count)[:, None]
-    means[counts < min_count] = 0
-    scores = means if outcome.shape[1] == 1 else _first_component(means, counts)
-    order = np.unique(np.round(scores[:, 0], 12), return_inverse=True)[1].reshape(-1, 1)
-    if feature.ordered or counts[counts < min_count].sum() > MOST_UNSAID * counts.sum():
-        order = np.column_stack([order, np.arange(feature.n_levels)])
-    return CategoryScores(order.astype(np.float32))
+    means = sums / (counts + fewest)[:, None]
+    means[counts < fewest] = 0
+    scores = means if outcome.shape[1] <= MOST_ORDERS else _first_component(means, counts)
+    orders = [np.unique(np.round(score, 12), return_inverse=True)[1].reshape(-1) for score in scores.T]
+    by_outcome = [True] * len(orders)
+    if feature.ordered or counts[counts < fewest].sum() > MOST_UNSAID * counts.sum():
+        orders.append(np.arange(feature.n_levels))
+        by_outcome.append(False)
+    return CategoryScores(np.column_stack(orders).astype(np.float32), tuple(by_outcome))
 
 
 def _first_component(means: Array, counts: Array) -> Array:

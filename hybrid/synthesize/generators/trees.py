@@ -16,14 +16,12 @@ import numpy as np
 
 from hybrid.base.arrays import Array, Mask
 from hybrid.synthesize.generators.leaf_slopes import LeafSlopes, fit_slopes
-from hybrid.synthesize.generators.predictors import CategoryScores, Ranks, fit_scores, level_map
+from hybrid.synthesize.generators.predictors import CategoryScores, Ranks, fit_scores, least_of_group, level_map
 from hybrid.synthesize.protocol import Feature
 from hybrid.table.holders import all_differ
 from hybrid.table.persons import person_groups
 
 K = TypeVar("K")
-SMALLER, FEWEST_CERTAIN = 5, 10
-"""A group that chance does not explain holds a fifth of the people of a leaf at least, and never fewer than ten."""
 CERTAIN = 1e-4
 """Probability that the best of all splits of a node by chance alone makes such a group."""
 MOST_CLASSES = 30
@@ -276,7 +274,7 @@ def _weighed(records: _Records[K], limits: TreeLimits, rng: np.random.Generator)
 def _certain_groups(records: _Records[K], limits: TreeLimits) -> CertainGroups[K] | None:
     """Groups of a discrete column below the size of a leaf, if there are any, and enough others."""
     values = records.values
-    small = replace(limits, least=max(limits.least // SMALLER, FEWEST_CERTAIN), alpha=CERTAIN)
+    small = replace(limits, least=least_of_group(limits.least), alpha=CERTAIN)
     possible = limits.small_groups and records.feature.is_discrete and small.least < limits.least
     if not possible or not 1 < len(np.unique(values)) <= MOST_CLASSES:
         return None
@@ -496,7 +494,9 @@ def _matrix(predictors: Mapping[K, Ranks | CategoryScores], known: Mapping[K, Ar
 def _outcome(values: Array, feature: Feature, rng: np.random.Generator) -> Array:
     """Target of the tree: classes (n,) or numbers (n, d).
 
-    Numbers become normalized ranks, so that long tails do not decide every split. Many classes, or classes with fewer
+    Numbers become normalized ranks, so that long tails do not decide every split, and the squares of these: by their
+    mean alone no split on "has children at school" would say anything of an age, which is neither low nor high there.
+    Many classes, or classes with fewer
     than two records on average, become a random projection of their indicators: the sum of the projections' variances
     is the Gini impurity in expectation (Johnson, Lindenstrauss 1984).
     """
@@ -508,8 +508,13 @@ def _outcome(values: Array, feature: Feature, rng: np.random.Generator) -> Array
         return projected
     _, inverse, counts = np.unique(values, return_inverse=True, return_counts=True)
     ranks = (np.cumsum(counts) - (counts + 1) / 2)[inverse]
-    normalized: Array = (ranks - ranks.mean()) / max(ranks.std(), 1e-12)
-    return normalized[:, None]
+    places = _normalized(ranks)
+    return np.column_stack([places, _normalized(places**2)])
+
+
+def _normalized(numbers: Array) -> Array:
+    scaled: Array = (numbers - numbers.mean()) / max(numbers.std(), 1e-12)
+    return scaled
 
 
 def _new_tree(outcome: Array, limits: TreeLimits, seed: int) -> Any:

@@ -107,13 +107,17 @@ def fit_sequence(
 
 LEAST = 5
 """Records of a leaf with one label, from which on ``tree`` draws from them alone."""
+SHARE, FEWEST, MOST = 50, 20, 200
+"""One of so many records is in a leaf where no number is configured, but at least and at most so many records are."""
 
 
 class TreeOptions(base.Options):
     """Options of ``tree``."""
 
-    min_records: int = Field(default=200, ge=1)
-    """Least number of records in a leaf of a tree: the privacy knob. Choose it well above k."""
+    min_records: int | None = Field(default=None, ge=1)
+    """Least number of records in a leaf of a tree: the privacy knob. Choose it well above k. null: a fiftieth of the
+    records, but 20 at least and 200 at most: of 700 records three or four leaves of 200 would tell adults from
+    children, and no more."""
     sensitive: bool = True
     """Whether sensitive columns and targets are predictors, too: models trained on the result gain, and inference
     of these columns from the quasi-identifiers becomes a little easier."""
@@ -135,8 +139,10 @@ class Tree:
         return True
 
     def fit(self, anonymized: AnonymizedTable, options: TreeOptions, rng: np.random.Generator) -> FittedSequence:
+        least = options.min_records or min(max(len(anonymized) // SHARE, FEWEST), MOST)
+
         def partition(matrix: Array, ranks: Array, seed: int) -> TreeCells:
-            return grow(matrix, ranks, options.min_records, seed)
+            return grow(matrix, ranks, least, seed)
 
         return fit_sequence(anonymized, partition, rng, sensitive=options.sensitive, least=LEAST)
 
