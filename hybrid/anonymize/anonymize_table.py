@@ -41,10 +41,6 @@ def anonymize(
         The records, without identifier columns. A missing quasi-identifier is a category of its own.
     hierarchies : mapping of str to Hierarchy
         One per quasi-identifier, and one of each sensitive column with hierarchical t-closeness.
-    options : AnonymizeOptions
-        k, models, loss, engine.
-    progress : Progress
-        Receives the progress of the search.
     population : Table, optional
         The population table of k-map, with the quasi-identifiers' columns.
 
@@ -127,8 +123,6 @@ def summarize(task: SearchProblem, recoding: Recoding, class_sizes: Counts, seco
         What was asked for and what came of it.
     class_sizes : numpy.ndarray, shape (n_classes,), int
         Records of each class of the result.
-    seconds : float
-        What deciding took.
     """
     suppressed, alone = int(task.records.counts @ recoding.suppressed), task.records.rows_are_persons
     return AnonymizationResult(

@@ -138,33 +138,22 @@ class AnonymizationResult:
 
 @dataclass(frozen=True)
 class AnonymizedTable:
-    """A k-anonymous table with its original values, which later stages need. Private.
-
-    Parameters
-    ----------
-    labels : LabelTable, n kept records
-        Generalized quasi-identifiers and the untouched other columns; no suppressed records.
-    originals : Table, n kept records
-        The same records as they were, in the same order, without identifiers.
-    leaves : numpy.ndarray, shape (n, n_qi), int32
-        Hierarchy leaf of each original quasi-identifying value.
-    class_ids : numpy.ndarray, shape (n,), int64
-        Equivalence class of each record, 0..n_classes-1: records with equal nodes.
-    suppressed : Table
-        The records left out, without identifiers.
-    result : AnonymizationResult
-        How it was reached.
-    coarsened : numpy.ndarray, shape (n,), bool, or None
-        Records with coarser labels in classes of their own; None where there are none.
-    """
+    """A k-anonymous table with its original values, which later stages need. Private."""
 
     labels: LabelTable
+    """Generalized quasi-identifiers and the untouched other columns; no suppressed records."""
     originals: Table
+    """The same records as they were, in the same order, without identifiers."""
     leaves: Leaves
+    """Hierarchy leaf of each original quasi-identifying value; shape (n, n_qi), int32."""
     class_ids: Codes
+    """Equivalence class of each record, 0..n_classes-1: records with equal nodes; shape (n,), int64."""
     suppressed: Table
+    """The records left out, without identifiers."""
     result: AnonymizationResult
+    """How it was reached."""
     coarsened: Mask | None = None
+    """Records with coarser labels in classes of their own; None where there are none; shape (n,), bool."""
 
     def __len__(self) -> int:
         return len(self.labels)
@@ -234,11 +223,6 @@ def group_columns(schema: Schema) -> list[str]:
 
 def left_out_by_group(anonymized: AnonymizedTable, names: Sequence[str], least: int) -> list[LeftOutGroup]:
     """Count the people whom suppression left out.
-
-    Parameters
-    ----------
-    least : int
-        Fewest people of a group.
 
     Returns
     -------

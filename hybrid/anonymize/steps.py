@@ -43,12 +43,6 @@ def anonymize_in_steps(
         The records, without identifiers.
     hierarchies : mapping of str to Hierarchy
         Of the quasi-identifiers that get labels, and of sensitive columns that a model needs one of.
-    options : AnonymizeOptions
-        Techniques, k, models.
-    rng : numpy.random.Generator
-        Draws, for techniques that do.
-    progress, population
-        As for :func:`hybrid.anonymize.anonymize`.
 
     Returns
     -------
@@ -196,13 +190,7 @@ class _StepRun:
         }
 
     def _verified(self, found: AnonymizedTable, values: Mapping[str, pd.Series]) -> AnonymizedTable:
-        """Measure groups and models again, by pandas, on masked values and labels.
-
-        Raises
-        ------
-        VerificationError
-            They are not what was promised.
-        """
+        """Measure groups and models again, by pandas, on masked values and labels."""
         names, persons, options = found.quasi_identifiers, found.originals.persons, self.options
         columns = {
             name: values[name].astype(object) if name in values else found.labels.nodes[:, at]

@@ -12,9 +12,9 @@ Places of a message: ``{name}`` is taken over as it is (a column, a value, words
 ``{name:word}``, and what has no brackets, ``{title:name}``.
 ``{n:number}``, ``{bound:form}`` (a number, a date or a time) and ``{day:date}`` are written in the
 language's form. ``{what:text}`` is a message itself. ``{who:own}`` is one that the catalogue may know, such as the name
-of a rule, else taken over. ``{why:words}`` are sentences of a person, of which those that the catalogue knows are
-translated. ``{all:items}`` are several of these with commas and "and". In a translation, ``{n|Person|Personen}`` is the
-first word for 1, else the second; ``#`` in it is the number.
+of a rule, else taken over; so is ``{metric:title}``, without brackets. ``{why:words}`` are sentences of a person, of
+which those that the catalogue knows are translated. ``{all:items}`` are several of these with commas and "and". In a
+translation, ``{n|Person|Personen}`` is the first word for 1, else the second; ``#`` in it is the number.
 """
 
 from __future__ import annotations
@@ -43,6 +43,7 @@ _PATTERNS = {
     "date": r"\d{4}-\d\d-\d\d",
     "word": r"\S+",
     "name": r"[^();]+",
+    "title": r"[^();]+",
 }
 _ENGLISH = re.compile(r"\b(the|of|that|is|are|were|with|and|not|than|from|by|which|has|have|them|in)\b")
 _PROSE = 4
@@ -306,6 +307,7 @@ class Language:
             "date": self.number,
             "text": self._sentences,
             "own": self._own,
+            "title": self._own,
             "words": self.own,
             "items": self._items,
         }

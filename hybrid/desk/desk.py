@@ -95,21 +95,14 @@ _ROWS = "rows.jsonl"
 
 @dataclass
 class Desk:
-    """One desk: a configuration, the three zones, one session.
-
-    Parameters
-    ----------
-    config : Path or None
-        The configuration to decide on; None: a person chooses a table first.
-    places : Places
-        Private, operator and public zone.
-    folder : Path
-        Where a person chooses a table, if there is no configuration.
-    """
+    """One desk: a configuration, the three zones, one session."""
 
     config: Path | None
+    """The configuration to decide on; None: a person chooses a table first."""
     places: Places
+    """Private, operator and public zone."""
     folder: Path = Path()
+    """Where a person chooses a table, if there is no configuration."""
 
     def __post_init__(self) -> None:
         self.sessions = Sessions()
@@ -151,13 +144,7 @@ class Desk:
 
     @property
     def own_editor(self) -> Editor:
-        """The editor.
-
-        Raises
-        ------
-        ConfigError
-            The desk was opened without a configuration.
-        """
+        """The editor."""
         if self.editor is None:
             raise ConfigError("this desk has no configuration", hint="hybrid desk CONFIG")
         return self.editor
@@ -224,13 +211,7 @@ def segment(name: str) -> str:
 
 
 def form_fields(request: Request, *names: str) -> list[str]:
-    """Fields of the form that was sent.
-
-    Raises
-    ------
-    ConfigError
-        One of them is missing.
-    """
+    """Fields of the form that was sent."""
     given: dict[str, str] = request.state.form
     missing = [name for name in names if name not in given]
     if missing:
@@ -239,13 +220,7 @@ def form_fields(request: Request, *names: str) -> list[str]:
 
 
 def known_name(names: Sequence[str], wanted: str, what: str) -> str:
-    """The name, if it is one of the known ones: no path is ever made from a request.
-
-    Raises
-    ------
-    ConfigError
-        It is not.
-    """
+    """The name, if it is one of the known ones: no path is ever made from a request."""
     if wanted not in names:
         raise ConfigError(f"there is no such {what}", hint="go back to the list")
     return wanted

@@ -68,62 +68,42 @@ class Compute(Protocol):
 
 @dataclass(frozen=True)
 class Anonymization:
-    """The stages of a configuration that anonymizes, computed on demand.
-
-    Parameters
-    ----------
-    config : RunConfig
-        Sampling, and where the trade-off curve is computed.
-    options : AnonymizeOptions
-        Its section ``anonymize``.
-    transition : TransitionOptions
-        Its section ``transition``.
-    hierarchies : mapping of str to Hierarchy
-        One per quasi-identifier.
-    population : Table or None
-        Of k-map.
-    train : Table
-        The training records, without identifiers: quasi-identifiers as they are, other columns protected unless
-        protection is off.
-    seed : int
-        The source of all randomness.
-    compute : Compute
-        Computes and keeps stages.
-    progress : Progress
-        Called by the search.
-    protection : Protection or None
-        What the protection of values changed in ``train``.
-    static : tuple of str or None
-        Columns with one value per person; None where the generator draws single rows.
-    rules : Rules
-        Rules that restored rows must keep.
-    ties : tuple of Gap
-        Those of dates that protection counts from another one of their row.
-    public : frozenset of str
-        Quasi-identifiers whose hierarchy is a public list of values.
-    whole : WholeTable or None
-        The labels of all rows, where ``train`` comes from a sample of a warehouse's table.
-    below : callable or None
-        Gives a summary of each person's rows in linked tables, which the transition reads as it reads other columns:
-        else a postcode would be restored without its hospitals. ``persons`` has the persons as those of ``train``.
-    """
+    """The stages of a configuration that anonymizes, computed on demand."""
 
     config: RunConfig
+    """Sampling, and where the trade-off curve is computed."""
     options: AnonymizeOptions
+    """Its section ``anonymize``."""
     transition: TransitionOptions
+    """Its section ``transition``."""
     hierarchies: Mapping[str, Hierarchy]
+    """One per quasi-identifier."""
     population: Table | None
+    """Of k-map."""
     train: Table
+    """The training records, without identifiers: quasi-identifiers as they are, other columns protected unless
+    protection is off."""
     seed: int
+    """The source of all randomness."""
     compute: Compute
+    """Computes and keeps stages."""
     progress: Progress
+    """Called by the search."""
     protection: Protection | None = None
+    """What the protection of values changed in ``train``."""
     static: tuple[str, ...] | None = None
+    """Columns with one value per person; None where the generator draws single rows."""
     rules: Rules = NO_RULES
+    """Rules that restored rows must keep."""
     ties: tuple[Gap, ...] = ()
+    """Those of dates that protection counts from another one of their row."""
     public: frozenset[str] = frozenset()
+    """Quasi-identifiers whose hierarchy is a public list of values."""
     whole: WholeTable | None = None
+    """The labels of all rows, where ``train`` comes from a sample of a warehouse's table."""
     below: Callable[[], Table] | None = None
+    """Gives a summary of each person's rows in linked tables, which the transition reads as it reads other columns:
+    else a postcode would be restored without its hospitals. ``persons`` has the persons as those of ``train``."""
 
     @cached_property
     def anonymized(self) -> AnonymizedTable:

@@ -61,8 +61,6 @@ def diagnose(config: RunConfig, store: Store | None = None) -> list[Finding]:
 
     Parameters
     ----------
-    config : RunConfig
-        As :func:`hybrid.pipeline.config.load_config` gives it.
     store : Store, optional
         Where runs keep their stages: what a run will protect and search is taken from there, or left there for it.
 

@@ -26,23 +26,16 @@ CLOSER = 0.5
 
 @dataclass(frozen=True)
 class Anchor:
-    """A date of rows, counted from a date of their parents.
-
-    Parameters
-    ----------
-    column, parent : str
-        The column of the rows; that of the parents.
-    later : bool
-        Whether no real row has a date before that of its parent.
-    low, high : float
-        Range of the learned dates, in microseconds; drawn dates stay within, if that of the parent lies within.
-    """
+    """A date of rows, counted from a date of their parents."""
 
     column: str
     parent: str
+    """The column of the rows; that of the parents."""
     later: bool
+    """Whether no real row has a date before that of its parent."""
     low: float = -np.inf
     high: float = np.inf
+    """Range of the learned dates, in microseconds; drawn dates stay within, if that of the parent lies within."""
 
     def within(self, learned: Table) -> Anchor:
         """The anchor with the range of the learned dates."""
@@ -167,64 +160,42 @@ MOST_LEFT_OUT = 0.05
 
 @dataclass(frozen=True)
 class DrawnParents:
-    """Drawn rows of a parent table, and the persons behind them.
-
-    Parameters
-    ----------
-    table : Table, n rows
-        Everything that the rows of a child may depend on.
-    people : Table, m rows
-        The persons.
-    persons : numpy.ndarray, shape (n,), int64
-        Row of ``people`` of each parent.
-    """
+    """Drawn rows of a parent table, and the persons behind them."""
 
     table: Table
+    """Everything that the rows of a child may depend on; n rows."""
     people: Table
+    """The persons."""
     persons: Rows
+    """Row of ``people`` of each parent; shape (n,), int64."""
 
 
 @dataclass(frozen=True)
 class ChildDraw:
-    """Learning and drawing of one table, with its constraints held.
-
-    Parameters
-    ----------
-    options : SynthesizeOptions
-        The generator.
-    rules : Rules
-        Constraints that the table's rows keep; they may name columns of the person.
-    anchors : sequence of Anchor
-        Dates that are learned as distances from a date of the parent.
-    static : mapping of str to str
-        Columns of the person table, and what they are called beside the rows.
-    seed : int
-        The source of all randomness.
-    progress : Progress
-        Called while the generator learns.
-    store : Store
-        Keeps the model.
-    where : str, optional
-        The condition that the drawn persons meet: other draws than without one.
-    only_kept : bool
-        Refuse to train: without a kept model nothing is drawn.
-    attempt : int
-        Number of the draw: those after the first come from the same model, with random numbers of their own.
-    models : dict, optional
-        Holds the model, for many draws; None: each draw trains, or reads what the store keeps.
-    """
+    """Learning and drawing of one table, with its constraints held."""
 
     options: SynthesizeOptions
+    """The generator."""
     rules: Rules
+    """Constraints that the table's rows keep; they may name columns of the person."""
     anchors: Sequence[Anchor]
+    """Dates that are learned as distances from a date of the parent."""
     static: Mapping[str, str]
+    """Columns of the person table, and what they are called beside the rows."""
     seed: int
+    """The source of all randomness."""
     progress: Progress
+    """Called while the generator learns."""
     store: Store
+    """Keeps the model."""
     where: str | None = None
+    """The condition that the drawn persons meet: other draws than without one."""
     only_kept: bool = False
+    """Refuse to train: without a kept model nothing is drawn."""
     attempt: int = 0
+    """Number of the draw: those after the first come from the same model, with random numbers of their own."""
     models: dict[str, FittedChildren] | None = None
+    """Holds the model, for many draws; None: each draw trains, or reads what the store keeps."""
 
     def __call__(self, learned: Table, parents: Table, drawn: DrawnParents) -> tuple[Table, Redrawn | None]:
         """Learn real rows given their parents, and draw rows of other parents.
@@ -235,8 +206,6 @@ class ChildDraw:
             Rows with the columns of their person; ``persons`` has the position of each row's parent.
         parents : Table
             Rows of the parent table that are learned from.
-        drawn : DrawnParents
-            Those that rows are drawn for.
 
         Returns
         -------
@@ -294,11 +263,6 @@ def _held(
     A row that breaks one is repaired, but for columns of the person. What cannot be is replaced by a row of a further
     draw for the same parent: if all rows of a parent were, those with few rows would be preferred. What no draw can
     repair, such as care of somebody who died at birth, is left out.
-
-    Raises
-    ------
-    GeneratorError
-        More than :data:`MOST_LEFT_OUT` of the rows would be left out.
     """
     first = rules.settle(draw(np.arange(n_parents), 0))
     found, rows, deck = first_draw(rules, first), len(first), HotDeck.by(rules, first, fixed)

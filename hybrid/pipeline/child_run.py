@@ -80,33 +80,23 @@ class GivenInputs(Inputs):
 
 @dataclass(frozen=True)
 class Link:
-    """Place of a table below the person table.
-
-    Parameters
-    ----------
-    name, parent_name : str
-        The table and its parent.
-    people, parent : TableRun
-        The person table; the parent table.
-    siblings : mapping of str to ChildRun
-        Tables with the same parent that are drawn before.
-    owners : numpy.ndarray, shape (n_rows,), int64
-        Row of the parent's source that each row of the source belongs to.
-    static : mapping of str to str
-        Columns of the person table, and what they are called beside the rows.
-    released : callable
-        Gives the drawn parent row of each released row, by the released keys, and the number of rows with a reference
-        that leads nowhere.
-    """
+    """Place of a table below the person table."""
 
     name: str
     parent_name: str
+    """The table and its parent."""
     people: TableRun
     parent: TableRun
+    """The person table; the parent table."""
     siblings: Mapping[str, ChildRun]
+    """Tables with the same parent that are drawn before."""
     owners: Rows
+    """Row of the parent's source that each row of the source belongs to; shape (n_rows,), int64."""
     static: Mapping[str, str]
+    """Columns of the person table, and what they are called beside the rows."""
     released: Callable[[], tuple[Rows, int]]
+    """Gives the drawn parent row of each released row, by the released keys, and the number of rows with a reference
+    that leads nowhere."""
 
     def dependable(self, parents: Table, children: Mapping[str, Rows] | None = None) -> Table:
         """Columns that rows may depend on: the parent's, under its name, and numbers of rows of the siblings.

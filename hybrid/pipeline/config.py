@@ -517,13 +517,7 @@ def configured(content: Mapping[str, Any], overrides: Mapping[str, Any], path: P
 
 
 def refuse_linked(config: RunConfig, what: str) -> None:
-    """Refuse linked tables where one table is needed.
-
-    Raises
-    ------
-    ConfigError
-        The configuration describes linked tables; ``what`` names the file.
-    """
+    """Refuse linked tables where one table is needed."""
     if config.is_linked:
         raise ConfigError(
             f"{what}: tables describes linked tables, and single tables alone are supported here",

@@ -24,13 +24,7 @@ NO_TRANSITION = Problem(
 
 
 def refuse_contradictions(config: RunConfig, source: ConfigSource = ConfigSource("config")) -> None:  # noqa: B008 - frozen
-    """Check that the sections of a configuration are consistent, however it was made.
-
-    Raises
-    ------
-    ConfigError
-        They are not; all problems at once.
-    """
+    """Check that the sections of a configuration are consistent, however it was made."""
     problems = located(_contradictions(config), source)
     if problems:
         raise ConfigError(problems)

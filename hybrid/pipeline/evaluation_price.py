@@ -50,15 +50,7 @@ class EvaluationSeconds(NamedTuple):
 
 
 def evaluation_seconds(config: RunConfig, policy: Policy, train: Table, sizes: Sizes) -> EvaluationSeconds:
-    """Forecast of the evaluation's time, of all folds together.
-
-    Parameters
-    ----------
-    config, policy, train
-        As for :func:`foreseen_evaluation`.
-    sizes : Sizes
-        Of one fold.
-    """
+    """Forecast of the evaluation's time, of all folds together."""
     options, folds = config.evaluate, config.split.folds if config.split.is_crossed else 1
     judged = _judged(config)
     decisive = sum(stage in policy.stages for stage in judged)
@@ -101,8 +93,6 @@ def foreseen_evaluation(config: RunConfig, policy: Policy, train: Table, control
         What is measured; attacks that train the generator again are reported on their own.
     policy : Policy
         Says what is measured, too, and which leaks are planted, and how often.
-    train, control : Table
-        Training and control records.
     """
     options, compared = config.evaluate, _compared(config)
     folds = config.split.folds if config.split.is_crossed else 1
@@ -140,13 +130,6 @@ def retraining_seconds(config: RunConfig, train: Table, cost: Cost) -> float | N
     """Least seconds of one core for attacks that retrain the generator, of a run that is only compared.
 
     None where none does. Protection, anonymization and transition, which every training repeats, come on top.
-
-    Parameters
-    ----------
-    train : Table
-        The training records.
-    cost : Cost
-        Of one training on them.
     """
     options = config.evaluate.retrain
     if options is None or not len(train):

@@ -25,8 +25,6 @@ def further_tables(
 
     Parameters
     ----------
-    run : Pipeline
-        The run that trained the models.
     rows : int
         Rows to draw, 1 or more; of persons with several rows, about so many. Of linked tables: people, with their rows
         in all tables.

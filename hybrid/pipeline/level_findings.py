@@ -60,8 +60,6 @@ def level_findings(config: RunConfig, table: Table, store: Store | None = None) 
 
     Parameters
     ----------
-    config : RunConfig
-        One that generalizes quasi-identifiers (``anonymize``).
     table : Table
         The whole table, without undecided columns.
     store : Store, optional
@@ -229,40 +227,27 @@ def _left_out(limit: float) -> str:
 
 @dataclass(frozen=True)
 class RoleEffect:
-    """Effect of the quasi-identifiers of a configuration on its table.
-
-    Parameters
-    ----------
-    k : int
-        Persons who must share every combination of labels.
-    unique : float
-        Share of rows, 0..1, of a person who is alone with their quasi-identifiers as they are.
-    small : float
-        Share of rows, 0..1, whose values fewer than k persons have, before anything is generalized.
-    combinations : int
-        Combinations of levels that the search chooses from.
-    records : int
-        Training records, which are anonymized.
-    price : TradeoffPoint or None
-        Loss at k and the suppression limit, from the real search; None where it was not searched. Without levels under
-        local recoding, where they differ from record to record.
-    loss : str
-        Name of the loss that the price is in; ``loss`` is a share of information, 0..1.
-    coarsest : mapping of str to int
-        Last level of each quasi-identifier, which says nothing.
-    problem : str
-        Why it was not searched; empty if there are only too many combinations. No cell value.
-    """
+    """Effect of the quasi-identifiers of a configuration on its table."""
 
     k: int
+    """Persons who must share every combination of labels."""
     unique: float
+    """Share of rows, 0..1, of a person who is alone with their quasi-identifiers as they are."""
     small: float
+    """Share of rows, 0..1, whose values fewer than k persons have, before anything is generalized."""
     combinations: int = 0
+    """Combinations of levels that the search chooses from."""
     records: int = 0
+    """Training records, which are anonymized."""
     price: TradeoffPoint | None = None
+    """Loss at k and the suppression limit, from the real search; None where it was not searched. Without levels under
+    local recoding, where they differ from record to record."""
     loss: str = "loss"
+    """Name of the loss that the price is in; ``loss`` is a share of information, 0..1."""
     coarsest: Mapping[str, int] = field(default_factory=dict)
+    """Last level of each quasi-identifier, which says nothing."""
     problem: str = ""
+    """Why it was not searched; empty if there are only too many combinations. No cell value."""
 
 
 def role_effect(config: RunConfig, whole: Table, most: int) -> RoleEffect:
@@ -270,10 +255,6 @@ def role_effect(config: RunConfig, whole: Table, most: int) -> RoleEffect:
 
     Parameters
     ----------
-    config : RunConfig
-        With the roles.
-    whole : Table
-        All columns, as :meth:`RunConfig.load_all_columns` reads them.
     most : int
         Combinations of levels up to which the least loss is searched for.
     """

@@ -45,10 +45,6 @@ def account_of(config: RunConfig, policy: Policy, private_dir: Path, content: st
 
     Parameters
     ----------
-    config : RunConfig
-        With the section ``privacy``.
-    policy : Policy
-        With the yearly budget.
     private_dir : Path
         The private zone with the ledger.
     content : str, optional
@@ -103,12 +99,8 @@ def paid(account: Account | None, draw: str, store: Callable[[Callable[[], T]], 
     ----------
     account : Account or None
         None for tables that hold no real record, and trainings within an evaluation.
-    draw : str
-        Key of the stage that draws.
     store : callable
         From a function that draws to the kept or the drawn table.
-    compute : callable
-        Draws; called after the payment.
     """
     if account is None:
         return store(compute)
@@ -149,17 +141,11 @@ def drawn_privately(
 
     Parameters
     ----------
-    config : RunConfig
-        With the section ``privacy``.
     train : Table
         Training records without identifiers, of each person at most ``data.max_rows``. Rows without a person could be
         anybody's and are left out.
-    listed : mapping of str to numpy.ndarray
-        Values that hierarchy files list.
     seed : int
         Source of everything but the noise, which no seed repeats.
-    progress : Progress
-        Called while the generator learns.
 
     Raises
     ------

@@ -29,13 +29,7 @@ class Promises:
 
     @cached_property
     def explanation(self) -> Explanation:
-        """Privacy statement of the configuration.
-
-        Raises
-        ------
-        ConfigError
-            Nothing is anonymized, and the generator has no privacy budget.
-        """
+        """Privacy statement of the configuration."""
         if not self.explanations:
             raise ConfigError("without anonymization there is no guarantee to explain", hint="add an anonymize section")
         return combined_explanation(self.explanations)

@@ -32,12 +32,8 @@ def with_keys(
 
     Parameters
     ----------
-    links : LinkOptions
-        Keys and parents.
     sources : Sources
         Columns, and identifiers that must not occur.
-    drawn : mapping of str to DrawnRows
-        Rows of all tables, parents first.
     before : mapping of str to int, optional
         Rows of each table that were drawn before, whose surrogates are not used again.
     tables : int

@@ -73,10 +73,6 @@ def some_people(links: LinkOptions, sources: Sources, people: Rows) -> Sources:
 
     Parameters
     ----------
-    links : LinkOptions
-        Parents of the tables.
-    sources : Sources
-        All tables.
     people : numpy.ndarray, shape (n,), int64
         Rows of the person table; one that comes again is another person with the same rows.
 

@@ -48,8 +48,6 @@ def all_columns(config: RunConfig, name: str | None) -> Table:
 
     Parameters
     ----------
-    config : RunConfig
-        Says how it is read.
     name : str or None
         Of a linked table; None: the only table.
 
@@ -66,10 +64,6 @@ def link_sources(config: RunConfig, read: Mapping[str, Table], *, made: bool = F
 
     Parameters
     ----------
-    config : RunConfig
-        Keys and parents.
-    read : mapping of str to Table
-        All tables.
     made : bool
         Whether the rows are synthetic: broken references are no errors then. Orphans are left out and counted.
 
@@ -261,11 +255,7 @@ def parent_keys(parent: ParentOptions, table: Table, tables: Mapping[str, Table]
 
     Parameters
     ----------
-    parent : ParentOptions
-        Of the table.
     table : Table, n rows
-    tables : mapping of str to Table
-        All tables, with that of the pairs.
     """
     own = table.frame[parent.column]
     if parent.through is None:

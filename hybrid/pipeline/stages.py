@@ -21,34 +21,23 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Stage:
-    """One stage.
-
-    Parameters
-    ----------
-    name : str
-        In keys, kept results, progress, manifests and reports.
-    result : str
-        The property of :class:`hybrid.pipeline.table_run.TableRun` that computes it.
-    needs : tuple of str
-        Stages that it is computed from, if the configuration has them.
-    section : str or None
-        The section of the configuration that switches it on and gives it its place.
-    judged : str or None
-        As what the evaluation judges its table; None where it has none.
-    kept : bool
-        Whether its result is kept in the store under one key.
-    libraries : tuple of str
-        Distributions whose versions can change its result, beside :data:`hybrid.base.hashing.LIBRARIES` and those of
-        the generator, which the configuration chooses.
-    """
+    """One stage."""
 
     name: str
+    """In keys, kept results, progress, manifests and reports."""
     result: str
+    """The property of :class:`hybrid.pipeline.table_run.TableRun` that computes it."""
     needs: tuple[str, ...] = ()
+    """Stages that it is computed from, if the configuration has them."""
     section: StageName | None = None
+    """The section of the configuration that switches it on and gives it its place."""
     judged: Subject | None = None
+    """As what the evaluation judges its table; None where it has none."""
     kept: bool = True
+    """Whether its result is kept in the store under one key."""
     libraries: tuple[str, ...] = ()
+    """Distributions whose versions can change its result, beside :data:`hybrid.base.hashing.LIBRARIES` and those of the
+    generator, which the configuration chooses."""
 
 
 _RECODING, _NETWORKS = ("anjana", "pycanon"), ("torch",)

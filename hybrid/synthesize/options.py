@@ -144,13 +144,7 @@ class SynthesizeOptions(Options):
         return engine(self.generator, self.resolve())
 
     def resolve(self) -> Options:
-        """The generator's options: its defaults, the preset's values, then ``options``.
-
-        Raises
-        ------
-        ValueError
-            Names the preset or every key that the generator does not know, and wrong values.
-        """
+        """The generator's options: its defaults, the preset's values, then ``options``."""
         plugin = self.plugin
         if self.preset not in plugin.presets:
             raise ValueError(f"{self.generator} has no preset {self.preset!r}; {_choices(self.preset, plugin.presets)}")

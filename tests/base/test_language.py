@@ -38,6 +38,7 @@ SAMPLES = {
     "date": "2026-01-31",
     "text": "everybody",
     "own": "Zq zq",
+    "title": "Zq zq",
     "words": "Zq zq.",
     "items": "zq, zp and zr",
 }

@@ -113,26 +113,21 @@ def test_common_mistakes(job: Path, capsys: pytest.CaptureFixture[str], command:
     assert said and english_lines(said, OWN) == []
 
 
-def test_every_message_with_facts_is_in_the_catalogue() -> None:
-    """Calls of the console with keyword arguments: their text, or its choices, is a template or a message."""
-    known = {one.english for one in (*GERMAN.messages, *GERMAN.templates)}
-    said = set()
-    for file in Path(hybrid.cli.__file__).parent.glob("*.py"):
-        for node in ast.walk(ast.parse(file.read_text(encoding="utf-8"))):
-            if (
-                isinstance(node, ast.Constant)
-                and isinstance(node.value, str)
-                and re.search(r"\{\w+(:\w+)?\}", node.value)
-            ):
-                said.add(node.value.strip("\n "))
-    templates = {one.english for one in GERMAN.templates}
-    assert len(said & known) > 40
+def test_every_message_that_is_said_with_facts_is_said_somewhere() -> None:
+    """Templates have the same places in both languages, and the program's text, or a part of it that makes them."""
+    package = Path(hybrid.cli.__file__).parents[1]
+    page = (package / "lab" / "templates" / "lab.html").read_text(encoding="utf-8")
+    files = [*package.glob("cli/*.py"), package / "base" / "progress.py", package / "report/charts/exploration.py"]
+    said = {
+        node.value.strip("\n ")
+        for file in files
+        for node in ast.walk(ast.parse(file.read_text(encoding="utf-8")))
+        if isinstance(node, ast.Constant) and isinstance(node.value, str) and re.search(r"\{\w+(:\w+)?\}", node.value)
+    }
+    assert len(said & {one.english for one in (*GERMAN.messages, *GERMAN.templates)}) > 40
     for one in GERMAN.templates:
         assert set(one.kinds) == one.translated_places, one.english
-    unused = {one for one in templates if not any(_is_part(part, one) for part in said)}
-    assert unused <= {"{step} {done:number} of {total:number}", "{step} {done:number}"} | {
-        one for one in templates if one.startswith("about {n:number}")
-    }
+        assert one.english in page or any(_is_part(part, one.english) for part in said), one.english
 
 
 def _is_part(part: str, of: str) -> bool:

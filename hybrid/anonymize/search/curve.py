@@ -26,15 +26,10 @@ from hybrid.base.keys import group_sums
 
 @dataclass(frozen=True)
 class SuppressedCosts:
-    """Terms of a loss that grows with each suppressed row.
-
-    Parameters
-    ----------
-    costs : RowCosts
-        What a record of each leaf adds; not empty.
-    """
+    """Terms of a loss that grows with each suppressed row."""
 
     costs: RowCosts
+    """What a record of each leaf adds; not empty."""
 
     def terms(self, groups: NodeGroups, ks: Counts, most: int) -> tuple[Numbers, Numbers]:
         """Suppressed records and terms for each k.

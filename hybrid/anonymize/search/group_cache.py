@@ -42,34 +42,23 @@ class SensitivePairs:
 
 @dataclass(frozen=True)
 class Grouping:
-    """Records grouped at a node, to check any node at or above it.
-
-    Parameters
-    ----------
-    leaves : numpy.ndarray, shape (n_qi, n), uint16 or int32
-        Leaf ids of one representative record per group.
-    counts : numpy.ndarray, shape (n,), float64
-        Records per row.
-    population : numpy.ndarray, shape (n,), float64, or None
-        People of the population per row.
-    sensitive : mapping of str to SensitivePairs
-        Sensitive values per row.
-    shown : numpy.ndarray, shape (n,), float64, or None
-        Persons whom this row stands for (:class:`~hybrid.anonymize.search.person_rows.PersonRows`); None: each record
-        is another person.
-    parent : Grouping or None
-        The finer base that this one was made from; None: its rows are the distinct rows.
-    row_of : numpy.ndarray, shape (n of the parent or of the distinct rows,), int64
-        Row here of each row of the parent.
-    """
+    """Records grouped at a node, to check any node at or above it."""
 
     leaves: Leaves
+    """Leaf ids of one representative record per group; shape (n_qi, n), uint16 or int32."""
     counts: Numbers
+    """Records per row; shape (n,), float64."""
     population: Numbers | None
+    """People of the population per row; shape (n,), float64."""
     sensitive: Mapping[str, SensitivePairs]
+    """Sensitive values per row."""
     shown: Numbers | None
+    """Persons whom this row stands for (:class:`~hybrid.anonymize.search.person_rows.PersonRows`); None: each record is
+    another person; shape (n,), float64."""
     parent: Grouping | None
+    """The finer base that this one was made from; None: its rows are the distinct rows."""
     row_of: Rows
+    """Row here of each row of the parent; shape (n of the parent or of the distinct rows,), int64."""
     _columns: dict[tuple[int, int], Codes] = field(default_factory=dict, repr=False)
     _richness: dict[str, Counts] = field(default_factory=dict, repr=False)
     added: dict[str, Numbers] = field(default_factory=dict, repr=False)

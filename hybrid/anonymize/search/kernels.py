@@ -39,8 +39,6 @@ def number(leaves: Leaves, positions: Codes, numbers: Codes, starts: Codes, size
     -------
     class_of : numpy.ndarray, shape (n,), int64
         Class of each row, 0..n_classes-1.
-    n_classes : int
-        How many there are.
     """
     keys = np.zeros(leaves.shape[1], np.int64)
     bound = 1
@@ -95,8 +93,6 @@ def leaf_counts(leaves: Leaves, starts: Codes, weights: Numbers, base_of: Rows, 
         Records per row.
     base_of : numpy.ndarray, shape (n,), int64
         Where in ``chosen`` each row is.
-    chosen : numpy.ndarray, bool
-        What to count.
 
     Returns
     -------
@@ -124,8 +120,6 @@ def small_classes(
         Costs of each row.
     ks : numpy.ndarray, shape (n_ks,), int64
         Ascending.
-    most : int
-        Costs are added up for so many records.
 
     Returns
     -------

@@ -32,30 +32,20 @@ _STEPS = ("read", "search", "write", "verify", "sample")
 
 @dataclass(frozen=True)
 class TableTask:
-    """A table of a warehouse to be anonymized.
-
-    Parameters
-    ----------
-    warehouse : Warehouse
-        Where it is.
-    data : DataOptions
-        Its name and its columns' roles.
-    hierarchies : mapping of str to Path or HierarchySpec
-        The file, or the description, of each quasi-identifier's hierarchy.
-    options : AnonymizeOptions
-        What to do; engine exact.
-    memory : float
-        Bytes that combinations and search may take here.
-    population : Table or None
-        Of k-map.
-    """
+    """A table of a warehouse to be anonymized."""
 
     warehouse: Warehouse
+    """Where it is."""
     data: DataOptions
+    """Its name and its columns' roles."""
     hierarchies: Mapping[str, HierarchySource]
+    """The file, or the description, of each quasi-identifier's hierarchy."""
     options: AnonymizeOptions
+    """What to do; engine exact."""
     memory: float
+    """Bytes that combinations and search may take here."""
     population: Table | None = None
+    """Of k-map."""
 
 
 @dataclass(frozen=True)
@@ -91,8 +81,6 @@ def anonymize_rows(task: TableTask, recorder: Recorder, progress: Progress = sil
         What to do. The labels are written to ``data.sql.labels``, which may not be there yet.
     recorder : Recorder
         Gets the stages' seconds and peak memory.
-    progress : Progress
-        Receives the stages, and the progress of the search.
 
     Returns
     -------

@@ -37,41 +37,29 @@ _SPREAD = 6
 
 @dataclass(frozen=True)
 class WholeTable:
-    """Verified labels of all rows of a warehouse's table.
-
-    Parameters
-    ----------
-    result : AnonymizationResult
-        Of all rows; ``drawn`` of them came out.
-    schema : Schema
-        The quasi-identifiers, as all values decide their kinds.
-    hierarchies : mapping of str to Hierarchy
-        Of the quasi-identifiers, over the values of all rows.
-    levels : mapping of str to int
-        The chosen level of each.
-    classes : pandas.DataFrame
-        Labels of each verified class, as texts; one column per quasi-identifier.
-    sizes_before, sizes_after : numpy.ndarray, int64
-        Records of each combination of values, and of each class.
-    identifiers : mapping of str to (int, int)
-        Length of the longest value of each identifier, and of the longest one that looks like a surrogate; 0 for none.
-    combinations : int
-        Distinct combinations of values.
-    transfers : tuple of Transfer
-        What was sent and fetched.
-    """
+    """Verified labels of all rows of a warehouse's table."""
 
     result: AnonymizationResult
+    """Of all rows; ``drawn`` of them came out."""
     schema: Schema
+    """The quasi-identifiers, as all values decide their kinds."""
     hierarchies: Mapping[str, Hierarchy]
+    """Of the quasi-identifiers, over the values of all rows."""
     levels: Mapping[str, int]
+    """The chosen level of each."""
     classes: pd.DataFrame
+    """Labels of each verified class, as texts; one column per quasi-identifier."""
     sizes_before: Counts
     sizes_after: Counts
+    """Records of each combination of values, and of each class."""
     identifiers: Mapping[str, tuple[int, int]]
+    """Length of the longest value of each identifier, and of the longest one that looks like a surrogate; 0 for
+    none."""
     engine: str
     combinations: int
+    """Distinct combinations of values."""
     transfers: tuple[Transfer, ...]
+    """What was sent and fetched."""
 
     def to_json(self) -> dict[str, Any]:
         """Counts of what was sent and fetched."""
@@ -86,16 +74,12 @@ def draw_rows(
 
     Parameters
     ----------
-    task : TableTask
-        What to do; no table is written.
     size : int
         Rows to draw. Persons are drawn with all their rows that have labels, so many that as many rows are expected.
     key_of : callable
         From the fingerprint of rows and hierarchies to the secret of the draw, :data:`KEY_BYTES` bytes. A unit is
         drawn if its digest under this key is among the smallest: all units are equally likely, and without the key
         no one can tell which.
-    recorder, progress
-        As for :func:`~hybrid.anonymize.warehouse.anonymize_rows.anonymize_rows`.
 
     Returns
     -------
@@ -198,8 +182,6 @@ def label_sample(records: Table, hierarchies: Mapping[str, Hierarchy], whole: Wh
         Of the sample, without identifiers; protection may have changed their values.
     hierarchies : mapping of str to Hierarchy
         Of the quasi-identifiers, by the rules of those of the whole table.
-    whole : WholeTable
-        Levels and verified classes.
 
     Returns
     -------

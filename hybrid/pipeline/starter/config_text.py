@@ -26,22 +26,14 @@ from hybrid.table.read_options import ReadOptions
 
 @dataclass(frozen=True)
 class AskedTable:
-    """A guessed table, to ask about.
-
-    Parameters
-    ----------
-    table : Table
-    columns : sequence of GuessedColumn
-    file : Path or None
-        Its file; None without one.
-    prefix : str
-        Before the names of its columns, such as ``visits.``.
-    """
+    """A guessed table, to ask about."""
 
     table: Table
     columns: Sequence[GuessedColumn]
     file: Path | None = None
+    """Its file; None without one."""
     prefix: str = ""
+    """Before the names of its columns, such as ``visits.``."""
 
 
 def targets_of(columns: Sequence[GuessedColumn]) -> list[str]:
@@ -127,13 +119,7 @@ def questions(tables: Sequence[AskedTable]) -> Iterator[str]:
 
 
 def refuse_existing(paths: Iterable[Path], force: bool) -> None:
-    """Refuse to replace files.
-
-    Raises
-    ------
-    ConfigError
-        Files exist, and ``force`` is not set; the last one is named, the others are counted.
-    """
+    """Refuse to replace files."""
     exist = [] if force else [path for path in paths if path.exists()]
     if exist:
         *others, last = exist
@@ -304,7 +290,6 @@ def column_lines(columns: Sequence[GuessedColumn], hierarchies: dict[str, str]) 
 
     Parameters
     ----------
-    columns : sequence of GuessedColumn
     hierarchies : dict of str to str
         Path of each hierarchy as the configuration writes it.
     """

@@ -53,34 +53,22 @@ from hybrid.table.persons import with_persons
 
 @dataclass(frozen=True)
 class GuessedTable:
-    """A table with persons, and its part of the configuration. Private.
-
-    Parameters
-    ----------
-    name : str
-    found : FoundTable
-    key : str or None
-        None where no column is one.
-    parent : Reference or None
-        None for the person table.
-    lookups : dict of str to str
-        Columns that refer to a public table, and that table.
-    columns : tuple of GuessedColumn
-        All but the key and the column that refers to the parent.
-    order : str or None
-        Date or time that orders the rows of one parent.
-    constraints : tuple of Suggestion
-        Constraints that no row breaks, or few, for review; also with columns of the person table.
-    """
+    """A table with persons, and its part of the configuration. Private."""
 
     name: str
     found: FoundTable
     key: str | None
+    """None where no column is one."""
     parent: Reference | None
+    """None for the person table."""
     lookups: dict[str, str]
+    """Columns that refer to a public table, and that table."""
     columns: tuple[GuessedColumn, ...]
+    """All but the key and the column that refers to the parent."""
     order: str | None
+    """Date or time that orders the rows of one parent."""
     constraints: tuple[Suggestion, ...]
+    """Constraints that no row breaks, or few, for review; also with columns of the person table."""
 
     def named(self, role: Role) -> list[str]:
         return [guessed.column.name for guessed in self.columns if guessed.role.role is role]
@@ -88,24 +76,16 @@ class GuessedTable:
 
 @dataclass(frozen=True)
 class GuessedLinks:
-    """Linked tables to start from. Holds the tables: private.
-
-    Parameters
-    ----------
-    place : Place
-        Where they were found.
-    tree : ReferenceTree
-        How they belong together.
-    tables : tuple of GuessedTable
-        Tables with persons, parents before children.
-    keys : dict of str to str
-        Keys of the public tables.
-    """
+    """Linked tables to start from. Holds the tables: private."""
 
     place: Place
+    """Where they were found."""
     tree: ReferenceTree
+    """How they belong together."""
     tables: tuple[GuessedTable, ...]
+    """Tables with persons, parents before children."""
     keys: dict[str, str]
+    """Keys of the public tables."""
 
     @property
     def notes(self) -> tuple[str, ...]:
@@ -146,12 +126,6 @@ class GuessedLinks:
 
 def guess_links(place: Place) -> GuessedLinks:
     """Guess keys, references and roles of tables that belong together.
-
-    Parameters
-    ----------
-    place : Place
-        As :func:`~hybrid.pipeline.starter.reading.read_folder` or
-        :func:`~hybrid.pipeline.starter.reading.read_database` finds it.
 
     Returns
     -------
@@ -293,14 +267,6 @@ def _constraints(table: Table, columns: Sequence[GuessedColumn]) -> tuple[Sugges
 
 def write_links(guessed: GuessedLinks, config: Path, force: bool = False) -> tuple[Path, ...]:
     """Write the configuration, and a folder ``hierarchies`` beside it.
-
-    Parameters
-    ----------
-    guessed : GuessedLinks
-    config : Path
-        Where the configuration goes.
-    force : bool
-        Replace files that exist.
 
     Returns
     -------

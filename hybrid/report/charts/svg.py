@@ -110,15 +110,10 @@ LEGEND = Markup("<p>Bars: real. Diamonds and lines: synthetic.</p>")
 
 @dataclass(frozen=True)
 class Figure:
-    """Charts with their titles, in the look of the report.
-
-    Parameters
-    ----------
-    charts : tuple of (str, Markup)
-        Title and SVG of each; an empty SVG says that too few records are there to show any.
-    """
+    """Charts with their titles, in the look of the report."""
 
     charts: tuple[tuple[str, Markup], ...]
+    """Title and SVG of each; an empty SVG says that too few records are there to show any."""
     text: Markup = LEGEND
     """What stands before them."""
 

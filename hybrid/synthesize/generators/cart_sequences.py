@@ -51,20 +51,14 @@ USUAL = "usual"
 
 @dataclass(frozen=True)
 class RepeatTree:
-    """Tree of a column's repeats: whether a row has the value of the row before.
-
-    Parameters
-    ----------
-    whether : DonorTree
-        1 where it has, 0 where a new value is drawn.
-    usual : DonorTree or None
-        Of a discrete column, the first rows' values by the person's columns: how usual the value before is among people
-        like the person. Who was in a hospital far from home rarely is there again; without this no single column says
-        so, and rows would drift away from their person, one after another.
-    """
+    """Tree of a column's repeats: whether a row has the value of the row before."""
 
     whether: DonorTree[str]
+    """1 where it has, 0 where a new value is drawn."""
     usual: DonorTree[str] | None
+    """Of a discrete column, the first rows' values by the person's columns: how usual the value before is among people
+    like the person. Who was in a hospital far from home rarely is there again; without this no single column says so,
+    and rows would drift away from their person, one after another."""
 
     def draw(self, known: Known, last: Array, rng: np.random.Generator) -> Mask:
         """Rows that repeat the value of the row before; shape (n,)."""
@@ -76,30 +70,20 @@ class RepeatTree:
 
 @dataclass(frozen=True)
 class CartSequenceModel:
-    """Trees of persons and of rows. Private: donors are training values.
-
-    Parameters
-    ----------
-    people : CartModel
-        Of the person table; without the first value and the span of the order, where ``ends`` draws these.
-    ends : CartModel or None
-        Of the whole person table, from the persons who have rows; None where all have.
-    plan : RowPlan
-        What is known before each row.
-    steps : tuple
-        One per column of a row, in the order of drawing; the column that orders them first.
-    repeats : mapping of int to RepeatTree
-        Of the columns whose value often is that of the row before.
-    smoothers : mapping of int to smoother
-        Of the columns of a row.
-    """
+    """Trees of persons and of rows. Private: donors are training values."""
 
     people: CartModel
+    """Of the person table; without the first value and the span of the order, where ``ends`` draws these."""
     ends: CartModel | None
+    """Of the whole person table, from the persons who have rows; None where all have."""
     plan: RowPlan
+    """What is known before each row."""
     steps: tuple[DonorTree[str], ...]
+    """One per column of a row, in the order of drawing; the column that orders them first."""
     repeats: Mapping[int, RepeatTree]
+    """Of the columns whose value often is that of the row before."""
     smoothers: Mapping[int, Smoother]
+    """Of the columns of a row."""
 
     def draw(self, n_persons: int, seed: int) -> DrawnSequences:
         rng = rng_for(seed, "cart sequences draw")

@@ -33,21 +33,15 @@ class RowHistory:
     """Summaries of the rows before a row.
 
     The mean of numbers, and the first row's category, of the columns in which rows of a person are most alike.
-
-    Parameters
-    ----------
-    features : mapping of int to Feature
-        The summarized columns by their position.
-    sums, known : mapping of int to numpy.ndarray, each of shape (n_persons,)
-        Sum and number of the known values of every summarized number so far.
-    first : mapping of int to numpy.ndarray, each of shape (n_persons,)
-        First row's code of every summarized category; the number of levels before any row.
     """
 
     features: Mapping[int, Feature]
+    """The summarized columns by their position."""
     sums: Mapping[int, Array]
     known: Mapping[int, Array]
+    """Sum and number of the known values of every summarized number so far; shape (n_persons,)."""
     first: Mapping[int, Array]
+    """First row's code of every summarized category; the number of levels before any row; shape (n_persons,)."""
 
     @classmethod
     def empty(cls, features: Mapping[int, Feature], n_persons: int) -> RowHistory:
@@ -84,8 +78,6 @@ def past_summaries(features: Mapping[int, Feature], columns: Sequence[Array], co
 
     Parameters
     ----------
-    features : mapping of int to Feature
-        The summarized columns by their position in ``columns``.
     columns : sequence of numpy.ndarray, each of shape (n_rows,)
         Rows of a person adjacent and in order.
     counts : numpy.ndarray, shape (n_persons,), int64
@@ -133,22 +125,15 @@ LEAST_HEAVY = 10
 
 @dataclass(frozen=True)
 class PersonTable:
-    """Persons with summaries of their rows.
-
-    Parameters
-    ----------
-    encoded : Encoded, n_persons rows
-        Static columns, then the number of rows, then summaries.
-    counts_at, first_at : int, int or None
-        Positions of the number of rows, and of the first value of the column that orders the rows.
-    n_static : int
-        Number of static columns.
-    """
+    """Persons with summaries of their rows."""
 
     encoded: Encoded
+    """Static columns, then the number of rows, then summaries."""
     counts_at: int
     first_at: int | None
+    """Positions of the number of rows, and of the first value of the column that orders the rows."""
     n_static: int
+    """Number of static columns."""
 
 
 def order_values(feature: Feature, values: Array) -> Array:
@@ -214,26 +199,18 @@ PERSON, PAST, BEFORE, ROW, POSITION, TIME = "person ", "past ", "before ", "row 
 
 @dataclass(frozen=True)
 class RowPlan:
-    """Order in which rows of drawn persons are drawn.
-
-    Parameters
-    ----------
-    counts_at, first_at, n_static : int
-        As in :class:`PersonTable`.
-    features : tuple of Feature
-        Columns of a row.
-    order : int or None
-        The column that orders the rows.
-    lasting : mapping of int to Feature
-        Columns of a row of which there are summaries (:class:`RowHistory`).
-    """
+    """Order in which rows of drawn persons are drawn."""
 
     counts_at: int
     first_at: int | None
     n_static: int
+    """As in :class:`PersonTable`."""
     features: tuple[Feature, ...]
+    """Columns of a row."""
     order: int | None
+    """The column that orders the rows."""
     lasting: Mapping[int, Feature]
+    """Columns of a row of which there are summaries (:class:`RowHistory`)."""
 
     @classmethod
     def of(cls, data: Sequences, table: PersonTable) -> RowPlan:
@@ -249,8 +226,6 @@ class RowPlan:
         ----------
         people : sequence of numpy.ndarray, each of shape (n_persons,)
             Drawn records of the person table.
-        draw_row : callable
-            Draws the rows at one position.
         """
         n_persons, counts = len(people[0]), np.rint(people[self.counts_at]).astype(np.int64)
         persons = np.argsort(-counts, kind="stable")
@@ -281,27 +256,18 @@ class RowPlan:
 
 @dataclass(frozen=True)
 class TrainingRows:
-    """Training rows with all predictors and targets.
-
-    Parameters
-    ----------
-    features : mapping of str to Feature
-        Description of every column of ``known``.
-    known : mapping of str to numpy.ndarray, each of shape (n_rows,)
-        Person, position, row before, summaries, value of the order, and columns of the row itself.
-    targets : sequence of numpy.ndarray, each of shape (n_rows,)
-        Columns of a row; the gap to the row before in the place of the column that orders the rows.
-    persons : numpy.ndarray, shape (n_rows,), int64
-        Person of each row; negative for rows without a key.
-    later : numpy.ndarray of int64
-        Rows that follow another one of their person; all rows, where none does.
-    """
+    """Training rows with all predictors and targets."""
 
     features: Mapping[str, Feature]
+    """Description of every column of ``known``."""
     known: Mapping[str, Array]
+    """Person, position, row before, summaries, value of the order, and columns of the row itself; shape (n_rows,)."""
     targets: Sequence[Array]
+    """Columns of a row; the gap to the row before in the place of the column that orders the rows; shape (n_rows,)."""
     persons: Array
+    """Person of each row; negative for rows without a key; shape (n_rows,), int64."""
     later: Array
+    """Rows that follow another one of their person; all rows, where none does."""
 
     @property
     def given(self) -> list[str]:

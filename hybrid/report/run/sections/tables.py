@@ -37,27 +37,18 @@ TEMPLATE = """\
 
 @dataclass(frozen=True)
 class LinkedRow:
-    """A table in the list of linked tables.
-
-    Parameters
-    ----------
-    name : str
-        The table.
-    rows : int
-        Released rows.
-    parents : str
-        Tables that it refers to.
-    page : str or None
-        File of its page.
-    verdict : Verdict or None
-        What the policy says of it; None for a public table.
-    """
+    """A table in the list of linked tables."""
 
     name: str
+    """The table."""
     rows: int
+    """Released rows."""
     parents: str
+    """Tables that it refers to."""
     page: str | None
+    """File of its page."""
     verdict: Verdict | None
+    """What the policy says of it; None for a public table."""
 
     @property
     def status(self) -> str:
