@@ -46,8 +46,7 @@ class AnonymizationResult:
     verified: dict[str, Any] = field(default_factory=dict)
     """What our own check, and pycanon where it can judge, found."""
     rows_are_persons: bool = True
-    """Whether each record is another person: then :attr:`people`, :attr:`lost_people` and :attr:`smallest` count
-    records, and what follows says nothing."""
+    """Whether each record is another person: then numbers of persons are those of records."""
     persons: int = 0
     """Persons (with a key) that came in."""
     suppressed_persons: int = 0
@@ -92,7 +91,10 @@ class AnonymizationResult:
         """The inverse of :meth:`to_json`; keys of other versions are left out."""
         known = {one.name for one in fields(cls)}
         alone = "persons" not in content
-        return cls(**{name: content[name] for name in content if name in known} | {"rows_are_persons": alone})
+        counted = {"persons": "records", "suppressed_persons": "suppressed", "min_class_persons": "min_class_size"}
+        of_rows = {name: content[rows] for name, rows in counted.items()} if alone else {}
+        read = {name: content[name] for name in content if name in known}
+        return cls(**of_rows | read | {"rows_are_persons": alone})
 
     @property
     def drawn_share(self) -> float:

@@ -116,7 +116,7 @@ from hybrid.cli import console, main
 class Shown(Exception):
     pass
 
-def bar(_):
+def bar(*_):
     print(sorted({"pandas", "sklearn", "scipy", "numba"} & set(sys.modules)), flush=True)
     raise KeyboardInterrupt
 

@@ -72,7 +72,7 @@ def test_two_thousand_visits_of_persons(hybrid: Run, tmp_path: Path, capsys: Any
     described = json.loads((release / "datapackage.json").read_text())["resources"][0]["schema"]["fields"]
     assert next(one for one in described if one["name"] == "arrival") | {"type": "time", "format": "%H:%M"} in described
     assert not mlcroissant.Dataset(jsonld=str(release / "croissant.json")).metadata.ctx.issues.errors
-    page = (release / "report.html").read_text()
+    page = (release / "report-details.html").read_text()
     assert "10:00 to below 11:00" in page and "1970-01-01" not in page
 
 

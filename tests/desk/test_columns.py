@@ -108,7 +108,7 @@ def test_rules_are_edited_as_they_would_be_written_by_hand(own: tuple[Visitor, O
 
 WRONG_RULES = (
     ("age", {"sort": "intervals", "widths": "10, 15"}, "multiple of the one before"),
-    ("age", {"sort": "intervals", "widths": "ten"}, "decimal"),
+    ("age", {"sort": "intervals", "widths": "ten"}, "a number was expected"),
     ("age", {"sort": "intervals", "widths": ""}, "give either widths or edges"),
     ("age", {"sort": "dates", "period-day": "yes"}, "type dates is for date, datetime and time columns"),
     ("admission_date", {"sort": "dates"}, "at least 1 item"),

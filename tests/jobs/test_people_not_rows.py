@@ -161,7 +161,7 @@ def charts(case: Case) -> Any:
 
 
 def charts_of_the_report(case: Case) -> Any:
-    pages = re.findall(r"<title>([^<]*): real", (case.run / "report.html").read_text())
+    pages = re.findall(r"<title>([^<]*): real", (case.run / "report-details.html").read_text())
     assert "A" in pages and not [one for one in pages if "Rare" in one or "Orphan" in one]
     return sorted(one for one in pages if not any(map(str.isdigit, one)))
 

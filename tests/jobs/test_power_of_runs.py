@@ -53,7 +53,8 @@ def test_what_was_not_planted_is_said_wherever_the_verdict_is(
     print_verdict(pipeline.verdict)
     assert sentence in " ".join(capsys.readouterr().out.split())
     assert f"\n{sentence}\n" in summary(pipeline)
-    assert html.unescape((out / "report.html").read_text()).count(sentence) == 1
+    assert html.unescape((out / "report-details.html").read_text()).count(sentence) == 1
+    assert "further forms were not planted; the details name them" in (out / "report.html").read_text()
     found = read_run(out)
     assert sentence in summary_of(found, pipeline.verdict, "2026-11-23").not_attacked
 

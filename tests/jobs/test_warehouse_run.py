@@ -127,7 +127,7 @@ def test_what_is_said_of_a_sample(clinic: Path, drawn: TableRun, tmp_path: Path)
     assert "none kept apart: control records do not show what this choice gives away" in said
     assert "All drawn records were used but those kept apart" in said
     assert "All persons of the intermediate table were used" not in said
-    assert "counted before sampling" in str(drawn.statement)
+    assert "counted before sampling" in str(drawn.promises.text)
     assert drawn.trade_off == []
     facts = TableFacts.of(drawn.table, drawn.control, drawn.synthetic, anonymized=True)
     replaced = {"min_count": 5, "columns": [{"column": "ward", "method": "sample"}]}

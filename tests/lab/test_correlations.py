@@ -6,6 +6,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
+from hybrid.base.language import ENGLISH
 from hybrid.lab.correlations import LEAST_TRIALS, agreements, correlations, matrix_of
 from hybrid.lab.page import _correlations
 
@@ -61,7 +62,7 @@ def test_agreement_and_picture() -> None:
     matrix = matrix_of(found, "leaky", ["four", "one", "two", "missing", "three"])
     assert list(matrix.index) == ["four", "one", "two", "three"]
     assert matrix.loc["four", "one"] == matrix.loc["one", "four"] == pytest.approx(0.885714, abs=1e-6)
-    picture = str(_correlations(matrix))
+    picture = str(_correlations(matrix, ENGLISH))
     assert picture.count("<rect") == 12 and picture.count("heat-cell negative") == 6 and ">89<" in picture
     matrix.loc["one", "four"] = np.nan
-    assert str(_correlations(matrix)).count("<rect") == 11
+    assert str(_correlations(matrix, ENGLISH)).count("<rect") == 11

@@ -63,7 +63,8 @@ def share_in_its_state(frame: pd.DataFrame) -> float:
 def test_a_town_lies_in_its_state_and_none_gains_people(method: str) -> None:
     """Both labels are roots. Before, a town lay in its state by chance."""
     levels = {"town": 2, "state": 2}
-    assert share_in_its_state(restored(method, levels, together=False)) < 0.6
+    if method != "tree":  # A tree reads the state before it restores the town.
+        assert share_in_its_state(restored(method, levels, together=False)) < 0.6
     frame = restored(method, levels, together=True)
     assert share_in_its_state(frame) == 1
     shares = frame["town"].value_counts(normalize=True)
