@@ -23,6 +23,8 @@ from hybrid.table.schema import Column, Table
 
 MOST_CATEGORIES = 12
 MOST_INTERVALS = 26
+SEPARATED = 10_000
+"""Numbers of a column from which on thousands are separated."""
 OTHER = "other"
 LEAST_CELL = 5
 """Fewest people that a number of the report may be computed from."""
@@ -180,7 +182,9 @@ def _limits(numbers: Array, whose: Codes, kind: Kind, minimum: int) -> tuple[Arr
     if shares.max() > 0.5 * shares.sum() and len(limits) != 1:
         above = _ends(numbers[positive], whose[positive], minimum)
         limits = limits if above is None else _growing_limits(*above, whole=kind is Kind.INTEGER)
-    return limits, [f"{limit:,.10g}" for limit in limits]
+    # Years have no separator, nor have other numbers of four digits beside them.
+    separated = "," if np.abs(limits).max(initial=0) >= SEPARATED else ""
+    return limits, [f"{limit:{separated}.10g}" for limit in limits]
 
 
 def _even_limits(low: float, high: float, *, whole: bool) -> Array:

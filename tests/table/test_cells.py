@@ -63,6 +63,12 @@ def test_no_category_of_a_small_group_is_named(letters: list[str | None], minimu
     assert np.bincount(cells.assign(values), minlength=len(cells) + 1)[-2] == pooled
 
 
+def test_years_have_no_separator_of_thousands() -> None:
+    cells = part_of(pd.Series(np.repeat(np.arange(2003, 2010), 50)), column(Kind.INTEGER), MINIMUM)
+    assert cells is not None and cells.edges == ("2004", "2005", "2006", "2007", "2008", "2009")
+    assert cells.labels[0] == "below 2004"
+
+
 def test_bounds_are_round_and_not_extreme_values() -> None:
     rng = np.random.default_rng(0)
     values = pd.Series(np.append(rng.normal(50, 10, 5000), [123456.789, -987.654321]))
