@@ -83,6 +83,9 @@ def _labels(step: Mapping[str, Any]) -> bool:
 NOT_LINKED = (
     "Persons had several records, and no published row is linked to another: each has a person number of its own."
 )
+NOT_LINKED_WITHOUT_NUMBER = (
+    "Persons had several records, and no published row is linked to another: none has a person number."
+)
 PERSONS_DRAWN = (
     "Persons had several records, and the published table holds synthetic persons: rows with the same person number "
     "are those of one synthetic person, drawn together, and belong to no real person."
@@ -410,7 +413,7 @@ def _linked(config: Mapping[str, Any]) -> str:
     if is_linked(config):
         return LINKED_TABLES
     if not draws_persons(config):
-        return NOT_LINKED
+        return NOT_LINKED if has_person_number(config) else NOT_LINKED_WITHOUT_NUMBER
     return PERSONS_DRAWN if has_person_number(config) else PERSONS_DRAWN_WITHOUT_NUMBER
 
 

@@ -56,7 +56,7 @@ def protection(
     elif draws_persons(config):
         yield f"A person may have several records. {_drawn(config)}"
     elif several:
-        yield "A person may have several records. Each released row has a person number of its own."
+        yield f"A person may have several records. {_single(config)}"
     yield from _written(config, anonymization)
     yield from _left(table, protected)
     yield _promised(anonymization, private)
@@ -77,6 +77,12 @@ def _drawn(config: Mapping[str, Any]) -> str:
     if has_person_number(config):
         return "Released rows with the same person number are those of one made-up person."
     return "The released rows of each made-up person follow one another, without a person number."
+
+
+def _single(config: Mapping[str, Any]) -> str:
+    if has_person_number(config):
+        return "Each released row has a person number of its own."
+    return "No released row has a person number."
 
 
 def _identifiers(table: TableFacts, config: Mapping[str, Any]) -> str:

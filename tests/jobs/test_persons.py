@@ -22,6 +22,7 @@ from hybrid.pipeline.stages import stage_records
 from hybrid.pipeline.table_run import TableRun
 from hybrid.publication.guarantee import (
     NOT_LINKED,
+    NOT_LINKED_WITHOUT_NUMBER,
     PERSONS_DRAWN,
     PERSONS_DRAWN_WITHOUT_NUMBER,
     guarantee_sentence,
@@ -131,6 +132,7 @@ def test_rows_that_no_generator_drew_are_not_linked(job: Path, tmp_path: Path) -
         ({"synthesize": {"generator": "cart"}}, PERSONS_DRAWN),
         ({"output": {"identifiers": "drop"}}, PERSONS_DRAWN_WITHOUT_NUMBER),
         ({"synthesize": {"generator": "tvae"}}, NOT_LINKED),
+        ({"synthesize": {"generator": "tvae"}, "output": {"identifiers": "drop"}}, NOT_LINKED_WITHOUT_NUMBER),
         ({"data": {"person": "patient", "max_rows": 1}}, NOT_LINKED),
     ],
 )

@@ -15,9 +15,11 @@ from hybrid.pipeline.config import load_config
 from hybrid.pipeline.stages import stage_records
 from hybrid.pipeline.table_run import TableRun
 from hybrid.publication.description.provenance import _steps
-from hybrid.publication.guarantee import guarantee_sentence
+from hybrid.publication.guarantee import NOT_LINKED, NOT_LINKED_WITHOUT_NUMBER, guarantee_sentence
 from hybrid.publication.protection_words import _sampled
 from hybrid.sample import SampleOptions
+from hybrid.synthesize.fitted import FittedGenerator
+from hybrid.table import Table
 from hybrid.table.record_hash import SECRET_BYTES
 from tests.pipeline.sampled_first import write_people
 
@@ -48,6 +50,29 @@ def test_classes_are_counted_in_the_sample_and_small_ones_left_out(computed: Tab
     assert sorted(np.bincount(found.class_ids)) == sorted(sizes[sizes >= 8])
     assert len(computed.generated.table) == sizes[sizes >= 8].sum()
     assert drawn.table.frame.equals(computed.train.frame.take(drawn.kept).reset_index(drop=True))
+
+
+def test_without_identifiers_no_row_has_a_person_number(path: Path) -> None:
+    without = TableRun(load_config(path, {"output.identifiers": "drop"}), seed=11)
+    assert without.synthetic.schema.names == ["age", "region"] and len(without.synthetic) > 0
+    content = without.config.model_dump(mode="json")
+    assert NOT_LINKED_WITHOUT_NUMBER in guarantee_sentence(None, content, Evaluation(()))
+    assert NOT_LINKED not in guarantee_sentence(None, content, Evaluation(()))
+
+
+def test_every_row_is_one_that_the_generator_drew(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    drawn, sample = [], FittedGenerator.sample
+
+    def recorded(fitted: FittedGenerator, n_rows: int, seed: int) -> Table:
+        drawn.append(sample(fitted, n_rows, seed))
+        return drawn[-1]
+
+    monkeypatch.setattr(FittedGenerator, "sample", recorded)
+    run = TableRun(load_config(path, {"synthesize.generator": "baynet", "output.identifiers": "drop"}), seed=11)
+    released, (made,) = run.synthetic.frame, drawn
+    names = list(released)
+    assert len(released) == len(made.frame)
+    assert released.value_counts(names).sort_index().equals(made.frame.value_counts(names).sort_index())
 
 
 def test_only_drawn_records_are_members_of_classes(computed: TableRun) -> None:
