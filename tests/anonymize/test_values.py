@@ -233,6 +233,15 @@ def test_steps_of_values_run_together_and_promise_nothing() -> None:
     assert found.result.loss["value"] > 0
 
 
+@pytest.mark.parametrize("technique", ["microaggregation", "noise", "rank_swapping", "coding"])
+def test_columns_that_no_step_masks_stay_as_they_are(technique: str) -> None:
+    table = people(80).only(["age", "pay", "illness"])
+    found = _anonymized(table, k=4, technique=technique)
+    kept = found.labels.to_table().frame
+    assert kept["illness"].tolist() == table.frame["illness"].tolist()
+    assert not kept["pay"].equals(table.frame["pay"])
+
+
 @pytest.mark.parametrize(
     ("technique", "said"),
     [

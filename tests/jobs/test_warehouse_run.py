@@ -58,6 +58,12 @@ def labels(pipeline: TableRun) -> pd.DataFrame:
     return pipeline.anonymized.labels.to_table().frame[QUASI_IDENTIFIERS].astype(str)
 
 
+def persons_of_labels(pipeline: TableRun) -> pd.Series:
+    assert pipeline.anonymized is not None
+    whose = pipeline.anonymized.originals.persons
+    return labels(pipeline).assign(person=whose).groupby(QUASI_IDENTIFIERS)["person"].nunique()
+
+
 def test_all_rows_drawn_are_those_with_labels_in_memory(clinic: Path) -> None:
     alone = {"protect": "off", "split": {"control": 0}}
     there = TableRun(load_config(clinic, {"data.sql.sample_rows": 10**6, **alone}))
@@ -75,9 +81,9 @@ def test_all_rows_drawn_are_those_with_labels_in_memory(clinic: Path) -> None:
 def test_persons_come_whole_and_have_k_others_in_the_whole_table(clinic: Path, drawn: TableRun) -> None:
     whole = here(clinic, protect="off", split={"control": 0})
     assert whole.anonymized is not None
-    kept = whole.anonymized.originals
-    persons = labels(whole).assign(person=kept.persons).groupby(QUASI_IDENTIFIERS)["person"].nunique()
+    persons = persons_of_labels(whole)
     assert min(persons[tuple(row)] for row in labels(drawn).to_numpy()) >= 5
+    assert persons_of_labels(drawn).min() < 5, "among those drawn fewer look alike"
     table = drawn.inputs.table
     assert 150 < len(table) < 350
     of_each = rows_of(clinic.parent)["patient_id"].value_counts()

@@ -2,14 +2,6 @@
 
 from __future__ import annotations
 
-import ast
-import re
-from collections.abc import Iterator, Mapping
-from functools import cache
-from pathlib import Path
-from typing import Any
-
-ROOT = Path(__file__).parents[2]
 AUDIT = "tests/lab/test_audit_dp_private.py"
 MODE = "tests/pipeline/test_private_mode.py"
 RELEASE = "tests/jobs/test_private_release.py"
@@ -147,31 +139,3 @@ FALSIFIERS: dict[str, tuple[str, ...]] = {
     r"each row is another person": (f"{WORDS}::test_unit_of_the_account_names_the_columns",),
 }
 """Patterns of sentences, each with the tests that fail if it is false."""
-
-NO_SENTENCES = ("config", "policy", "files", "signing", "code", "roles", "name", "release", "by", "created")
-"""Keys of a certificate below which there are names and numbers."""
-
-
-def sentences(content: Any) -> Iterator[str]:
-    """Sentences among the texts of a certificate; a text of one word is none."""
-    if isinstance(content, Mapping):
-        for key, value in content.items():
-            if key not in NO_SENTENCES:
-                yield from sentences(value)
-    elif isinstance(content, list):
-        for value in content:
-            yield from sentences(value)
-    elif isinstance(content, str) and " " in content:
-        yield from re.split(r"(?<=\.) (?=[A-Z])", content)
-
-
-def patterns_of(sentence: str) -> list[str]:
-    """Patterns that a sentence meets as a whole."""
-    return [pattern for pattern in FALSIFIERS if re.fullmatch(pattern, sentence)]
-
-
-@cache
-def names_in(file: str) -> frozenset[str]:
-    """Names of the tests of a file."""
-    tree = ast.parse((ROOT / file).read_text(encoding="utf-8"))
-    return frozenset(part.name for part in tree.body if isinstance(part, ast.FunctionDef))

@@ -8,10 +8,12 @@ from dataclasses import replace
 from typing import Any
 
 import numpy as np
+import pandas as pd
 import pytest
 
 from hybrid.evaluation import REGISTRY
 from hybrid.evaluation.measure import Evaluation, Measure, MetricResult, NotComputable
+from hybrid.protect import ProtectOptions, protect
 from hybrid.publication.criteria import QUESTIONS, criterion_of
 from hybrid.publication.first_page import RunFacts, answer, first_page, not_attacked
 from hybrid.publication.gate import judge
@@ -20,6 +22,7 @@ from hybrid.publication.policy import load_policy, packaged_policies
 from hybrid.publication.protection_words import protection
 from hybrid.publication.table_facts import TableFacts
 from hybrid.publication.verdict import Check, Verdict, folded
+from hybrid.table import Column, Kind, Role, Schema, Table
 from hybrid.transition import REGISTRY as TRANSITIONS
 from hybrid.transition import reads_originals
 from tests.helpers.reading_grade import reading_grade
@@ -295,6 +298,21 @@ def test_columns_left_as_they_are_without_those_whose_values_are_protected() -> 
     text = said({}, protected={"min_count": 5, "columns": columns})
     assert "fewer than 5 people have were replaced in cost." in text and "come out: ward." in text
     assert "No column was left as it is" in said({}, table=replace(TABLE, as_they_are=()))
+
+
+@pytest.mark.parametrize("anonymized", [True, False])
+def test_columns_whose_values_no_step_changed_are_those_left_as_they_are(anonymized: bool) -> None:
+    """Values of the source that only one person has come out of these columns alone."""
+    roles = {"pid": Role.IDENTIFIER, "age": Role.QUASI_IDENTIFIER, "ward": Role.SENSITIVE, "cost": Role.INSENSITIVE}
+    schema = Schema(tuple(Column(name, role, Kind.INTEGER) for name, role in roles.items()))
+    source = Table(pd.DataFrame({name: np.r_[np.zeros(40), 9].astype(int) for name in roles}).astype("Int64"), schema)
+    decided = ProtectOptions(columns={"cost": "keep"})
+    done = protect(source.without_identifiers(), decided, np.random.default_rng(1))
+    kept = [name for name in done.table.schema.names if 9 in set(done.table.frame[name])]
+    facts = TableFacts.of(source, None, source, anonymized=anonymized)
+    (text,) = (one for one in protection(facts, {}, None, False, done.result.to_json()) if "Left" in one)
+    assert kept == ["cost"] and text.endswith("come out: cost.")
+    assert facts.identifiers == ("pid",) and set(facts.generalized) == ({"age"} if anonymized else set())
 
 
 def page(config: dict[str, Any], table: TableFacts = TABLE) -> Any:

@@ -14,11 +14,13 @@ import pytest
 from numpy.typing import NDArray
 
 from hybrid.anonymize.result import AnonymizationResult
+from hybrid.evaluation import EvaluateOptions, evaluate
 from hybrid.evaluation.measure import Evaluation
 from hybrid.publication.guarantee import guarantee_sentence
 from hybrid.sample import SampleOptions, sample_table
 from hybrid.table import Column, Kind, Role, Schema, Table
 from hybrid.transition import REGISTRY
+from tests.evaluation.simulated_people import make_people
 from tests.transition.choices import CHOICES
 
 CONFIG: dict[str, Any] = {
@@ -62,6 +64,17 @@ def test_without_anonymization_nothing_is_promised() -> None:
     assert text.startswith("Nothing was anonymized")
     assert "Each of the training records" in text
     assert "No attack on the published table was measured." in text
+
+
+def test_attacks_are_named_that_ran_and_no_others() -> None:
+    rng = np.random.default_rng(1)
+    train, control, table = (make_people(40, rng) for _ in range(3))
+    options = EvaluateOptions(metrics=("identical_match", "dcr_share", "kolmogorov_smirnov", "copied_identifiers"))
+    found = evaluate(train, control, {"synthetic": table, "original": train}, options, rng)
+    text = guarantee_sentence(None, CONFIG, found)
+    named = re.search(r"measured empirically by ([^;]*);", text)
+    assert named is not None and set(named[1].split(", ")) == {"identical_match", "dcr_share"}
+    assert "Not computable: copied_identifiers." in text
 
 
 EVERY_TRANSITION = [

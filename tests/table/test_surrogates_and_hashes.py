@@ -60,6 +60,18 @@ def test_rows_of_a_synthetic_person_share_the_surrogates_of_a_person() -> None:
     assert found["name"].tolist() == ["S000002", "S000005", "S000002"]
 
 
+def test_drawn_persons_share_no_household() -> None:
+    source = table_of(
+        ("home", Role.IDENTIFIER, Kind.CATEGORICAL, ["H1", "H1", "H1"]),
+        ("patient", Role.IDENTIFIER, Kind.CATEGORICAL, ["P1", "P1", "P2"]),
+        ("x", Role.INSENSITIVE, Kind.INTEGER, [1, 2, 3]),
+    )
+    source = replace(source, named_persons=np.array([0, 0, 1]))
+    drawn = replace(source.only(["x"]), named_persons=np.array([4, 9, 4]))
+    homes = with_surrogates(drawn, source.schema, source, ["patient"]).frame["home"]
+    assert homes[0] != homes[1] != homes[2] and "H1" not in set(homes)
+
+
 def test_surrogates_of_a_row_differ_and_are_never_given_again() -> None:
     """Name, first name and case number of a person once read the same."""
     values: list[object] = [f"N{at}" for at in range(12)]

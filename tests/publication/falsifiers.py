@@ -1,0 +1,48 @@
+"""Sentences of a certificate, and tests that fail if one is false."""
+
+from __future__ import annotations
+
+import ast
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+ROOT = Path(__file__).parents[2]
+
+Falsifiers = Mapping[str, Sequence[str]]
+"""Patterns of sentences, each with the tests that fail if it is false."""
+
+NO_SENTENCES = ("config", "policy", "files", "signing", "code", "roles", "name", "release", "by", "created")
+"""Keys of a certificate below which there are names and numbers."""
+
+
+def sentences(content: Any) -> Iterator[str]:
+    """Sentences among the texts of a certificate; a text of one word is none."""
+    if isinstance(content, Mapping):
+        for key, value in content.items():
+            if key not in NO_SENTENCES:
+                yield from sentences(value)
+    elif isinstance(content, list):
+        for value in content:
+            yield from sentences(value)
+    elif isinstance(content, str) and " " in content:
+        yield from re.split(r"(?<=\.) (?=[A-Z])", content)
+
+
+def patterns_of(sentence: str, falsifiers: Falsifiers) -> list[str]:
+    """Patterns that a sentence meets as a whole."""
+    return [pattern for pattern in falsifiers if re.fullmatch(pattern, sentence)]
+
+
+def absent(falsifiers: Falsifiers) -> list[str]:
+    """Falsifiers that are no tests."""
+    named = sorted({node for nodes in falsifiers.values() for node in nodes})
+    return [node for node in named if node.split("::")[1] not in _names_in(node.split("::")[0])]
+
+
+@cache
+def _names_in(file: str) -> frozenset[str]:
+    tree = ast.parse((ROOT / file).read_text(encoding="utf-8"))
+    return frozenset(part.name for part in tree.body if isinstance(part, ast.FunctionDef))
