@@ -88,5 +88,5 @@ def test_a_worker_killed_in_the_night_leaves_the_last_run_and_the_next_one_goes_
     write_run(pipeline, run)
     assert {"synthetic.csv", "report.html", "evaluation.json"} <= {file.name for file in run.iterdir()}
     assert [point.done for point in pipeline.person.generated.losses] == [*range(50, 2001, 50)]
-    assert "Training of the generator" in (run / "report.html").read_text()
+    assert "Training of the generator" in (run / "report-details.html").read_text()
     assert json.loads((run / "manifest.json").read_text())["differential_privacy"] is False
