@@ -170,14 +170,15 @@ def _table(facts: RunFacts) -> Iterator[str]:
     whole = None if facts.anonymization is None or facts.anonymization.drawn is None else facts.anonymization.records
     among = "" if whole is None else f", drawn at random from a table of about {text_of(rounded(whole))}"
     yield f"It was made from about {text_of(table.records)} records{among}."
-    if table.learned is not None:
-        yield f"The generator learned from about {text_of(table.learned)} records."
+    learned = [] if table.learned is None else [f"The generator learned from about {text_of(table.learned)} records."]
     if (folds := folds_of(facts.config)) is not None:
-        yield from first_page_sentences(folds, sampled=_is_sampled(facts.config))
-    elif table.control:
+        yield from (*learned, *first_page_sentences(folds, sampled=_is_sampled(facts.config)))
+        return
+    if table.control:
         yield f"About {text_of(table.control)} of these were kept apart to test attacks. No row was learned from them."
     else:
         yield "None of these was kept apart to test attacks."
+    yield from learned
 
 
 def _is_sampled(config: Mapping[str, Any]) -> bool:
