@@ -25,6 +25,7 @@ from hybrid.base.keys import group_rows, pack_small
 from hybrid.base.progress import Progress, silent
 from hybrid.hierarchy import Hierarchy, LabelTable, flat_hierarchy
 from hybrid.table import Role, Schema, Table
+from hybrid.table.holders import n_with_key
 
 
 def anonymize_in_steps(
@@ -175,7 +176,7 @@ class _StepRun:
             gap=0.0 if searched is None else searched.gap,
             seconds=seconds,
             rows_are_persons=train.rows_are_persons,
-            persons=len(np.unique(train.persons[train.persons >= 0])),
+            persons=n_with_key(train.persons),
             steps=tuple(self._step(at, one) for at, one in enumerate(masked)),
         )
 

@@ -15,7 +15,7 @@ from hybrid.pipeline.private_mode import refuse_undeclared
 from hybrid.pipeline.refusals import TABLES, refusal
 from hybrid.synthesize.registry import require
 from hybrid.table import Table
-from hybrid.table.holders import n_distinct
+from hybrid.table.holders import n_with_key
 from hybrid.table.numbered import TABLE_NUMBER
 
 if TYPE_CHECKING:
@@ -53,5 +53,4 @@ def too_great_k(config: RunConfig, train: Table) -> Problem | None:
     options = config.anonymize
     if options is None or not (options.generalizes or config.promised_k):
         return None
-    people = n_distinct(train.persons[train.persons >= 0])
-    return k_problem(options.k, people, rows_are_persons=train.rows_are_persons)
+    return k_problem(options.k, n_with_key(train.persons), rows_are_persons=train.rows_are_persons)

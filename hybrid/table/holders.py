@@ -47,6 +47,11 @@ def n_distinct(persons: Array) -> int:
     return len(persons) if all_differ(persons) else len(pd.unique(persons))
 
 
+def n_with_key(persons: Array) -> int:
+    """Number of different persons with a key."""
+    return n_distinct(persons[persons >= 0])
+
+
 def holders(codes: Array, n_codes: int, persons: Array) -> Array:
     """Count the distinct people who hold each value.
 

@@ -263,13 +263,18 @@ def _leak(rows: Sequence[Mapping[str, Any]], policy: Policy) -> float:
     return max(beyond)
 
 
+def _with_low(rows: Sequence[Mapping[str, Any]], name: str) -> list[tuple[float, float]]:
+    """Values of a metric and their low ends, of the draws that have one."""
+    return [(row[name], row[f"{name}_low"]) for row in rows if row.get(name) is not None]
+
+
 def _likely(rows: Sequence[Mapping[str, Any]], name: str) -> float | None:
     """Mean over the draws, less half of what their number leaves of the way to the low end; None without any.
 
     A run judges the low end of an interval about as wide as that of four draws. A setting whose mean is at the low end
     would pass every other time; one that is halfway, three times of four.
     """
-    found = [(row[name], row[f"{name}_low"]) for row in rows if row.get(name) is not None]
+    found = _with_low(rows, name)
     if not found:
         return None
     mean, low = np.mean(found, axis=0)
@@ -282,7 +287,7 @@ def _likely_end(rows: Sequence[Mapping[str, Any]], name: str) -> float | None:
     For an interval about the people of the table, who are all there in a run, so that it is narrower by the root of
     their share here. The low end of a group of a dozen people without a row is far from all of them.
     """
-    found = [(row[name], row[f"{name}_low"]) for row in rows if row.get(name) is not None]
+    found = _with_low(rows, name)
     if not found:
         return None
     value, low = np.transpose(found)

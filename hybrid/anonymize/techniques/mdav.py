@@ -19,6 +19,7 @@ import pandas as pd
 
 from hybrid.anonymize.techniques.space import RecordSpace
 from hybrid.base.arrays import Array, Codes, Numbers, Rows
+from hybrid.table.holders import n_with_key
 
 _COMPACT = 0.75
 """Share of records in use below which the arrays are made shorter."""
@@ -66,7 +67,7 @@ def _parts(space: RecordSpace, k: int, persons: Codes, most: int) -> list[Rows]:
     while waiting:
         rows = waiting.pop()
         both = halves(space, rows) if len(rows) > most else []
-        if both and all(_n_persons(persons[half]) >= k for half in both):
+        if both and all(n_with_key(persons[half]) >= k for half in both):
             waiting += both[::-1]
         else:
             done.append(rows)
@@ -81,10 +82,6 @@ def halves(space: RecordSpace, rows: Rows) -> list[Rows]:
         keys = [*keys[len(numbers) :], *keys[: len(numbers)]]
     order = rows[np.lexsort(keys)]
     return [np.sort(order[: len(order) // 2]), np.sort(order[len(order) // 2 :])]
-
-
-def _n_persons(persons: Codes) -> int:
-    return len(np.unique(persons[persons >= 0]))
 
 
 class Ungrouped:

@@ -24,9 +24,9 @@ from hybrid.base.options import Options
 from hybrid.base.progress import Progress
 from hybrid.base.rng import rng_for
 from hybrid.synthesize.generators.regressions import LinearStep, LogisticStep, Method, fit_regression, refuse_methods
-from hybrid.synthesize.generators.trees import DonorTree, K, TreeLimits, grow, only, person_weights
+from hybrid.synthesize.generators.trees import DonorTree, K, TreeLimits, grow, occurrences, only, person_weights
 from hybrid.synthesize.protocol import Cost, Encoded, Encoding, Feature, SequenceModel, Sequences
-from hybrid.table.holders import n_distinct
+from hybrid.table.holders import n_with_key
 
 CROWD = 10
 """People in a gap between two common values from which on their values stay within the gap."""
@@ -153,23 +153,15 @@ def leaf_odds(
     own, others = tree.leaves(known, len(values)), tree.leaves(known_reference, len(reference))
     _, codes = np.unique(np.concatenate([tree.donors, values, reference]), return_inverse=True)
     donors, mine, theirs = np.split(codes, np.cumsum([len(tree.donors), len(values)]))
-    of_leaf = np.flatnonzero(tree.is_leaf)
-    owner = np.repeat(of_leaf, tree.count[of_leaf])
     width = int(codes.max(initial=0)) + 1
     share = (np.bincount(theirs, minlength=width)[mine] + 0.5) / (len(reference) + 1)
-    trained = _counts(owner * width + donors, own * width + mine)
-    seen = _counts(others * width + theirs, own * width + mine)
+    trained = occurrences(tree.donor_leaves * width + donors, own * width + mine)
+    seen = occurrences(others * width + theirs, own * width + mine)
     there = np.bincount(others, minlength=len(tree.count))[own]
     among_donors = (trained + PRIOR_DONORS * share) / (tree.count[own] + PRIOR_DONORS)
     among_others = (seen + PRIOR_PEOPLE * share) / (there + PRIOR_PEOPLE)
     odds: Array = np.log(among_donors) - np.log(among_others)
     return odds
-
-
-def _counts(cells: Array, asked: Array) -> Array:
-    cells = np.sort(cells)
-    found: Array = np.searchsorted(cells, asked, side="right") - np.searchsorted(cells, asked, side="left")
-    return found
 
 
 FEWEST, MOST, SHARE = 10, 50, 50
@@ -238,11 +230,6 @@ def enough_people(people: int) -> int:
     return min(max(people // SHARE, FEWEST), MOST)
 
 
-def n_people(persons: Array) -> int:
-    """Number of different persons with a key."""
-    return n_distinct(persons[persons >= 0])
-
-
 @dataclass(frozen=True)
 class CartModel:
     """Trees with their donors, and regressions. Private: donors are training values."""
@@ -298,7 +285,7 @@ class Cart:
         unfinished: Path | None = None,  # noqa: ARG002  (it takes seconds)
     ) -> CartModel:
         refuse_methods(data.features, options.methods)
-        limits, holders = options.limits(n_people(data.persons))
+        limits, holders = options.limits(n_with_key(data.persons))
         order = drawing_order(data, options.visit_order, limits.least)
         rng = rng_for(seed, "cart fit")
         weights = person_weights(data.persons)
@@ -389,4 +376,4 @@ def drawing_order(data: Encoded, first: tuple[str, ...], least: int) -> list[int
 def _people_apart(column: Array, persons: Array) -> int:
     """People with another value than the most frequent one."""
     _, codes = np.unique(column, return_inverse=True)
-    return n_people(persons[codes != np.bincount(codes).argmax()])
+    return n_with_key(persons[codes != np.bincount(codes).argmax()])

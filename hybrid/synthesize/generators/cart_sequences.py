@@ -23,7 +23,6 @@ from hybrid.synthesize.generators.cart import (
     CartOptions,
     Smoother,
     drawing_order,
-    n_people,
 )
 from hybrid.synthesize.generators.person_rows import (
     BEFORE,
@@ -39,6 +38,7 @@ from hybrid.synthesize.generators.person_rows import (
 )
 from hybrid.synthesize.generators.trees import DonorTree, TreeLimits, grow
 from hybrid.synthesize.protocol import DrawnSequences, Encoded, Feature, Sequences
+from hybrid.table.holders import n_with_key
 
 MOST_TRIES = 10
 """Draws, at most, of a value that must differ from that of the row before."""
@@ -142,7 +142,7 @@ def learn_sequences(data: Sequences, options: CartOptions, seed: int, progress: 
     Options are those of :class:`CartOptions`. Leaves of rows hold rows of at least ``min_leaf`` persons, or all rows;
     where it is not configured, it follows the number of persons, for the person table and the rows alike.
     """
-    limits, holders = options.limits(n_people(data.persons.persons))
+    limits, holders = options.limits(n_with_key(data.persons.persons))
     table = person_table(data)
     plan, order = RowPlan.of(data, table), data.order
     static = {feature.name for feature in data.persons.features}

@@ -111,6 +111,12 @@ class DonorTree(Generic[K]):
         leaf: Mask = np.ones(1, dtype=bool) if self.tree is None else self.tree.tree_.children_left < 0
         return leaf
 
+    @property
+    def donor_leaves(self) -> Array:
+        """Leaf of each donor; shape (n,)."""
+        of_leaf = np.flatnonzero(self.is_leaf)
+        return np.repeat(of_leaf, self.count[of_leaf])
+
     def leaves(self, known: Mapping[K, Array], n_rows: int) -> Array:
         """Leaf that each row falls into; shape (n_rows,), int64."""
         if self.tree is None or not n_rows:
@@ -123,11 +129,9 @@ class DonorTree(Generic[K]):
 
         ``own`` (n,) has the value of a donor of each row that does not count.
         """
-        node, of_leaf = self.leaves(known, len(values)), np.flatnonzero(self.is_leaf)
+        node = self.leaves(known, len(values))
         width = np.int64(max(self.donors.max(initial=0), values.max(initial=0))) + 1
-        there = np.sort(np.repeat(of_leaf, self.count[of_leaf]) * width + self.donors)
-        asked = node * width + values
-        equal = np.searchsorted(there, asked, side="right") - np.searchsorted(there, asked, side="left")
+        equal = occurrences(self.donor_leaves * width + self.donors, node * width + values)
         counts = self.count[node]
         if own is not None:
             equal, counts = equal - (own == values), np.maximum(counts - 1, 1)
@@ -211,6 +215,13 @@ def grow(
     rng : numpy.random.Generator
     """
     return _tree(_Records(*target, known, features, persons), limits, rng)
+
+
+def occurrences(cells: Array, asked: Array) -> Array:
+    """Number of times that each of the m ``asked`` numbers is among the ``cells`` (n,); shape (m,)."""
+    cells = np.sort(cells)
+    found: Array = np.searchsorted(cells, asked, side="right") - np.searchsorted(cells, asked, side="left")
+    return found
 
 
 def only(known: Mapping[K, Array], rows: Array) -> dict[K, Array]:
