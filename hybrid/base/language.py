@@ -183,6 +183,16 @@ class Language:
             raise NoTranslation(english)
         return self._templates[english].translation
 
+    def alone(self, text: str) -> str | None:
+        """What stands alone in a terminal, and is not looked for in a sentence: a term, or a template without places.
+
+        None: the catalogue has no such thing.
+        """
+        if (term := self.terms.get(text)) is not None:
+            return term
+        message = self._templates.get(text)
+        return None if message is None or message.kinds else message.translation
+
     def figure(self, text: str) -> str:
         """A number, an interval or a sign in this language's form; words beside them are a message."""
         return self.say(text) if _WORD.search(text) else self.number(text)
