@@ -143,6 +143,8 @@ def _alike(table: TableFacts, anonymization: AnonymizationResult) -> str:
         return f"Values of these columns were changed, and no groups of people look alike: {listed(table.generalized)}."
     size = text_of(anonymization.smallest)
     people = "records" if anonymization.rows_are_persons else "people"
+    if anonymization.smallest < 2:
+        return f"Single {people} stay alone in these columns, coarse as they are: {listed(table.generalized)}."
     how = "changed" if masks_values(anonymization) else "made coarser"
     return f"These columns were {how} until at least {size} {people} look alike in them: {listed(table.generalized)}."
 

@@ -38,6 +38,8 @@ class _Figure(NamedTuple):
     unit: str
 
     def at(self, group: int) -> str:
+        if math.isnan(self.there[group]):
+            return f"no value instead of {self.real[group]:,.{self._digits}f}{self.unit}"
         there, real = told_apart(float(self.there[group]), float(self.real[group]), self._digits)
         return f"{STILL} {real}{self.unit}" if there == real else f"{there}{self.unit} instead of {real}{self.unit}"
 
