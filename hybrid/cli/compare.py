@@ -164,8 +164,8 @@ def print_reach(expected: Forecast) -> None:
     elif expected.configurations > 1:
         console.line(
             "note",
-            "with {seeds:number} seeds and {people:number} control people a difference in TSTR between two configurations "
-            "below about {size:form} will not be found",
+            "with {seeds:number} seeds and {people:number} control people a difference in TSTR between two "
+            "configurations below about {size:form} will not be found",
             "more seeds, or a larger table, find smaller ones",
             seeds=reach.seeds,
             people=f"{reach.people:,}",
@@ -175,7 +175,8 @@ def print_reach(expected: Forecast) -> None:
             least = "" if reach.every >= 1 else " below about {size:form}"
             console.line(
                 "note",
-                f"a search for any difference among all {{n:number}} finds none{least}; the strongest attack varies more",
+                f"a search for any difference among all {{n:number}} finds none{least}; "
+                "the strongest attack varies more",
                 "compare fewer configurations, or decide first which pairs matter",
                 n=f"{expected.configurations:,}",
                 size=f"{reach.every:.2g}",

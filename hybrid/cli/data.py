@@ -368,7 +368,9 @@ def trade_off(
     heads = "k", "suppression limit", found.loss, "suppressed", "classes", "levels"
     grid = console.grid(*heads)
     for point in found.points:
-        here = f" ({console.said('configured')})" if (point.k, point.suppression_limit) == (found.k, found.limit) else ""
+        here = (
+            f" ({console.said('configured')})" if (point.k, point.suppression_limit) == (found.k, found.limit) else ""
+        )
         levels = "" if point.levels is None else "; ".join(f"{name}: {found.words.at(point, name)}" for name in names)
         loss = console.said("not possible") if point.loss is None else f"{point.loss:.4f}"
         share = "-" if point.suppressed is None else f"{point.suppressed / found.records:.2%}"

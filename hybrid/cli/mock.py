@@ -64,7 +64,9 @@ def _draft(config: Path) -> None:
     for name in written:
         said = "{key}: proposed from the records; read it, and change what is not public"
         console.line("ok", said, key=f"mock.columns.{name}")
-    console.line("note", "{path}: the section mock is your decision", "hybrid mock makes the table from it", path=config)
+    console.line(
+        "note", "{path}: the section mock is your decision", "hybrid mock makes the table from it", path=config
+    )
 
 
 GROUP = CommandGroup("Data", (mock,))

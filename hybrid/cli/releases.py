@@ -355,23 +355,23 @@ def status(
 
 
 _SPENT = (
-    "privacy budget of {people} ({unit}): {n:number} draws in 365 days spent rho = {rho:form}, epsilon = {epsilon:form} "
-    "at delta = {delta:form}; all {draws:number}: rho = {all_rho:form}, epsilon = {all_epsilon:form} at delta = "
-    "{all_delta:form}"
+    "privacy budget of {people} ({unit}): {n:number} draws in 365 days spent rho = {rho:form}, "
+    "epsilon = {epsilon:form} at delta = {delta:form}; all {draws:number}: rho = {all_rho:form}, "
+    "epsilon = {all_epsilon:form} at delta = {all_delta:form}"
 )
 
 
-def _spent(budget: SpentBudget) -> dict[str, object]:
+def _spent(budget: SpentBudget) -> dict[str, str]:
     from hybrid.privacy.accounting import at_most
 
     return {
         "people": budget.people,
         "unit": console.said(budget.unit),
-        "n": budget.draws_of_the_year,
+        "n": f"{budget.draws_of_the_year:,}",
         "rho": at_most(budget.rho_of_the_year, 4),
         "epsilon": at_most(budget.epsilon_of_the_year, 3),
         "delta": at_most(budget.delta_of_the_year, 2),
-        "draws": budget.draws,
+        "draws": f"{budget.draws:,}",
         "all_rho": at_most(budget.rho, 4),
         "all_epsilon": at_most(budget.epsilon, 3),
         "all_delta": at_most(budget.delta, 2),
@@ -404,7 +404,7 @@ def retain(
     for name in found.left:
         said = "{name} is not, or not as, this installation published it; it was left"
         console.line("note", said, "hybrid status", name=shown(name))
-    counts = {"n": len(found.removed), "kept": len(found.kept)}
+    counts = {"n": f"{len(found.removed):,}", "kept": f"{len(found.kept):,}"}
     console.line("ok", "{n:number} releases removed, {kept:number} kept", **counts)
 
 
@@ -446,14 +446,14 @@ def _print_signer(release: Path, keys: list[SSlibKey]) -> None:
         return
     made = signed.certificate["created"]
     about = {"name": signed.certificate["release"], "day": made[:10], "time": made[11:19]}
-    release = "release {name}, made on {day:date} at {time} UTC"
+    made_then = "release {name}, made on {day:date} at {time} UTC"
     if keys:
         names = ", ".join(signers(signed, keys).values())
-        console.line("ok", f"signed by key {{key}}: {release}", **about, key=names)
+        console.line("ok", f"signed by key {{key}}: {made_then}", **about, key=names)
     else:
         hint = "hybrid verify DIR --key PUBLIC, with a public key that did not come with the release"
         names = ", ".join(signed.keyids)
-        console.line("note", f"authorship was not checked: {release}, names key {{key}}", hint, **about, key=names)
+        console.line("note", f"authorship was not checked: {made_then}, names key {{key}}", hint, **about, key=names)
 
 
 def dossier(

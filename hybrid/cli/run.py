@@ -316,7 +316,8 @@ def audit_dp(
     for attack in found.attacks:
         console.line(
             "error" if attack.refutes else "ok",
-            "{attack}: {quantity} is at least {lower:form}; stated {quantity} {stated:form} at delta {delta:form} ({detail})",
+            "{attack}: {quantity} is at least {lower:form}; stated {quantity} {stated:form} at delta {delta:form} "
+            "({detail})",
             attack=console.said(attack.name),
             quantity=attack.quantity,
             lower=f"{attack.lower:.4g}",

@@ -49,8 +49,9 @@ def tour_steps(rows: int) -> tuple[TourStep, ...]:
             "Guess",
             "Roles, kinds and hierarchies of the columns are guessed; every guess is marked for review.",
             ("init", "demo/admissions.csv", "--out", "mine/config.yaml"),
-            "Open mine/config.yaml, and demo/config.yaml beside it: the second says what people decided about the same table, "
-            "why, and who signed. hybrid desk mine/config.yaml shows the guesses on a page, with a choice for each.",
+            "Open mine/config.yaml, and demo/config.yaml beside it: the second says what people decided about the same "
+            "table, why, and who signed. hybrid desk mine/config.yaml shows the guesses on a page, with a choice for "
+            "each.",
         ),
         TourStep(
             "Check",

@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from hybrid.base.atomic import write_json
 from hybrid.base.hashing import file_sha256
+from hybrid.constraints.constraint import listed
 from hybrid.evaluation.measure import Evaluation, Measure
 from hybrid.publication.finished_run import DAMAGE, FinishedRun, damaged
 from hybrid.publication.first_page import FirstPage, RunFacts, first_page, open_rules, private_page, promise
@@ -21,7 +22,6 @@ from hybrid.publication.guarantee import guarantee_sentence
 from hybrid.publication.nature import is_synthetic, nature
 from hybrid.publication.power import not_tried
 from hybrid.publication.private_words import WITHHELD, unit_words
-from hybrid.publication.protection_words import listed
 from hybrid.publication.redact import public_anonymization, public_config
 from hybrid.publication.table_facts import TableFacts, stated_tables
 from hybrid.publication.verdict import Verdict

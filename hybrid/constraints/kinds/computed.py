@@ -20,7 +20,7 @@ from hybrid.constraints.constraint import (
     Constraint,
     Rule,
     different_kinds,
-    listed,
+    named,
     no_row,
     recurrence,
     whole_numbers,
@@ -190,7 +190,7 @@ class Equal(Constraint):
 
     @property
     def sentence(self) -> str:
-        return f"{listed(self.columns)} are equal"
+        return f"{named(self.columns)} are equal"
 
     def problems(self, schema: Schema) -> Iterator[Problem]:
         columns = [schema[name] for name in self.equal]

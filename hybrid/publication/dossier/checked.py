@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any
 
+from hybrid.constraints.constraint import listed
 from hybrid.publication.criteria import Criterion, criterion_of
 from hybrid.publication.dossier.stated import Fact, Stated
 from hybrid.publication.guarantee import WHITE_BOX
@@ -12,7 +13,6 @@ from hybrid.publication.lamps import Lamp
 from hybrid.publication.power import POWER, accepted_sentences, not_tried
 from hybrid.publication.private_words import NOT_COMPARED, NOT_PUBLISHED
 from hybrid.publication.private_words import terms as terms_words
-from hybrid.publication.protection_words import listed
 from hybrid.publication.rules.rule import text_of
 from hybrid.publication.verdict import Check
 

@@ -7,12 +7,12 @@ from typing import Any
 
 from hybrid.anonymize.models import describe
 from hybrid.anonymize.result import AnonymizationResult
+from hybrid.constraints.constraint import named
 from hybrid.publication.description.statement import accepted_words
 from hybrid.publication.dossier.checked import terms
 from hybrid.publication.dossier.stated import Fact, Stated
 from hybrid.publication.nature import made as made_words
 from hybrid.publication.private_words import account as account_words
-from hybrid.publication.protection_words import listed
 from hybrid.publication.table_facts import few
 from hybrid.table import Role
 
@@ -72,9 +72,9 @@ def identifiers(stated: Stated) -> Iterator[Fact]:
     if not names:
         yield Fact("No column is marked as the name or number of a person.", stated.where("config.columns"))
     elif (stated.config.get("output") or {}).get("identifiers") == "drop":
-        yield Fact(f"Columns that name a person were left out: {listed(names)}.", stated.where("config.output"))
+        yield Fact(f"Columns that name a person were left out: {named(names)}.", stated.where("config.output"))
     else:
-        yield Fact(f"Columns that name a person hold made-up values: {listed(names)}.", stated.where("config.columns"))
+        yield Fact(f"Columns that name a person hold made-up values: {named(names)}.", stated.where("config.columns"))
 
 
 def columns(stated: Stated) -> Iterator[Fact]:
@@ -83,7 +83,7 @@ def columns(stated: Stated) -> Iterator[Fact]:
     for name, about in _columns_of(stated):
         roles.setdefault(str(about.get("role") or "undecided").replace("_", "-"), []).append(name)
     for role, names in roles.items():
-        yield Fact(f"Role {role}: {listed(names)}.", stated.where("config.columns"))
+        yield Fact(f"Role {role}: {named(names)}.", stated.where("config.columns"))
 
 
 def kept_back(stated: Stated) -> Iterator[Fact]:
