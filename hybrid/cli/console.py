@@ -81,6 +81,11 @@ def said(text: str, **facts: object) -> str:
         return ENGLISH.say(text, **filling)
 
 
+def figure(text: str) -> str:
+    """A number, with its sign, in the form of the language of ``HYBRID_LANGUAGE``."""
+    return language_of(None).number(text)
+
+
 def grid(*heads: str) -> Table:
     """Table of the terminal, whose heads :func:`said` says."""
     return Table(*map(said, heads))

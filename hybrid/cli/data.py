@@ -14,6 +14,7 @@ from hybrid.cli.arguments import AsJson, CommandGroup, ConfigPath, Out, Seed, Se
 if TYPE_CHECKING:
     import pandas as pd
 
+    from hybrid.anonymize.search.tradeoff import TradeoffPoint
     from hybrid.base.errors import Finding
     from hybrid.pipeline.draft import Draft
     from hybrid.pipeline.draft_column import DraftColumn
@@ -104,7 +105,8 @@ def hierarchy_show(config: ConfigPath, column: ColumnName) -> None:
     path, described, values = _hierarchy(config, column)
     grid = console.grid("level", "labels", "mean share", "people of the rarest", "median", "alone", "such as")
     for level in summarize(load_hierarchy(path, described, values), table, found.path[-1]):
-        numbers = (level.level, level.labels, f"{level.share:.4f}", level.smallest, level.median, level.alone)
+        share = console.figure(f"{level.share:.4f}")
+        numbers = (level.level, level.labels, share, level.smallest, level.median, level.alone)
         examples = ", ".join(level.examples) if level.level and console.shows_values() else ""
         grid.add_row(*map(str, numbers), examples)
     console.out.print(grid)
@@ -364,22 +366,27 @@ def trade_off(
         found = trade_off_of(loaded, k or KS, limit or LIMITS, progress, _opened(store))
     if out is not None:
         write_json(out, found.to_json(), private=True)
-    names = list(found.words.of)
+    names, figure = list(found.words.of), console.figure
+
+    def at(point: TradeoffPoint, name: str) -> str:
+        return console.said(found.words.at(point, name))
+
     heads = "k", "suppression limit", found.loss, "suppressed", "classes", "levels"
     grid = console.grid(*heads)
     for point in found.points:
         here = (
             f" ({console.said('configured')})" if (point.k, point.suppression_limit) == (found.k, found.limit) else ""
         )
-        levels = "" if point.levels is None else "; ".join(f"{name}: {found.words.at(point, name)}" for name in names)
-        loss = console.said("not possible") if point.loss is None else f"{point.loss:.4f}"
-        share = "-" if point.suppressed is None else f"{point.suppressed / found.records:.2%}"
-        classes = "-" if point.classes is None else f"{point.classes:,}"
-        grid.add_row(f"{point.k}{here}", f"{point.suppression_limit:.1%}", loss, share, classes, levels)
+        levels = "" if point.levels is None else "; ".join(f"{name}: {at(point, name)}" for name in names)
+        loss = console.said("not possible") if point.loss is None else figure(f"{point.loss:.4f}")
+        share = "-" if point.suppressed is None else figure(f"{point.suppressed / found.records:.2%}")
+        classes = "-" if point.classes is None else figure(f"{point.classes:,}")
+        grid.add_row(f"{point.k}{here}", figure(f"{point.suppression_limit:.1%}"), loss, share, classes, levels)
     console.out.print(grid)
     for name in names:
         changes = found.across(name)
-        console.line("note", ". ".join([f"{name}: {column_words(found.costs, found.words, name)}", *changes]))
+        about = [f"{name}: {column_words(found.costs, found.words, name)}", *changes]
+        console.line("note", ". ".join(map(console.said, about)))
     for sentence in rule_sentences(found.costs, found.words, found.loss):
         console.line("note", sentence)
 

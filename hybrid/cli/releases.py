@@ -81,7 +81,7 @@ def side_by_side(
     grid.add_row(console.said("verdict"), *map(console.said, found.verdicts))
     for row in (*found.risks, *found.settings, *found.metrics):
         what = console.said(row.what)
-        grid.add_row(f"{what} ({console.said('apart')})" if row.apart else what, *row.values)
+        grid.add_row(f"{what} ({console.said('apart')})" if row.apart else what, *map(console.figure, map(console.said, row.values)))
     console.out.print(grid)
 
 
@@ -330,7 +330,7 @@ def status(
         grid = console.grid("release", "data set", "verdict", "policy", "accepted by", "exposed")
         grid.columns[0].no_wrap = True
         for entry in state.releases:
-            exposed = "-" if entry.exposure is None else f"{entry.exposure.exposed_share:.2%}"
+            exposed = "-" if entry.exposure is None else console.figure(f"{entry.exposure.exposed_share:.2%}")
             names = ", ".join(acceptance.by for acceptance in entry.acceptances)
             verdict = console.said(entry.status)
             grid.add_row(entry.release, entry.data_set, verdict, entry.policy, names, exposed)
@@ -339,7 +339,8 @@ def status(
             console.line("note", _SPENT, **_spent(budget))
         for event in state.events:
             outcome, message = console.said(event.outcome), console.said(event.message)
-            console.out.print(f"{event.at[:19]}  {event.data_set}  {outcome:<11}{message}")
+            at = f"{console.figure(event.at[:10])} {event.at[11:19]}"
+            console.out.print(f"{at}  {event.data_set}  {outcome:<11} {message}")
         for waits in state.waiting:
             console.line("waiting", waits.message, waits.hint)
         for problem in state.problems:

@@ -66,6 +66,29 @@ def test_check_run_and_release(job: Path, capsys: pytest.CaptureFixture[str], tm
     said = capsys.readouterr()
     assert "Hinweis" in said.out and "Bericht" in said.out and "Synthese ..." in said.err
     assert english_lines(f"{said.out}{said.err}", data) == []
+    (name,) = (one.name for one in (tmp_path / "releases").iterdir() if one.is_dir() and not one.is_symlink())
+    of_program = {"tstr", "default", "python -m", "exact", "out", *(f"{tmp_path / 'out'}",)}
+    capsys.readouterr()
+    assert exit_code("deliver", job) == 2
+    assert "nennt keinen Ort" in capsys.readouterr().err
+    for command in (
+        ["anonymize", job, "--out", tmp_path / "labels"],
+        ["trade-off", job, "--k", 3, "--limit", 0.02],
+        ["hierarchy", "show", job, "age"],
+        ["hierarchy", "check", job, "age"],
+        ["status"],
+        ["difference", tmp_path / "out"],
+        ["side-by-side", tmp_path / "out", tmp_path / "out"],
+        ["verify", tmp_path / "releases" / name],
+        ["retain", "--keep", 1],
+        ["keys", "rotate"],
+        ["policies"],
+        ["withdraw", name, "--by", "A. Muster", "--reason", "good"],
+    ):
+        assert exit_code(*command) == 0, command
+        said = capsys.readouterr()
+        text = f"{said.out}{said.err}".replace(name, " ")
+        assert said.out and english_lines(text, data | of_program) == [], command
 
 
 @pytest.mark.parametrize(
