@@ -80,8 +80,8 @@ def side_by_side(
     grid = Grid("", *found.runs)
     grid.add_row(console.said("verdict"), *map(console.said, found.verdicts))
     for row in (*found.risks, *found.settings, *found.metrics):
-        what = console.said(row.what)
-        grid.add_row(f"{what} ({console.said('apart')})" if row.apart else what, *map(console.figure, map(console.said, row.values)))
+        what = f"{console.said(row.what)} ({console.said('apart')})" if row.apart else console.said(row.what)
+        grid.add_row(what, *(console.figure(console.said(value)) for value in row.values))
     console.out.print(grid)
 
 
