@@ -340,7 +340,7 @@ def status(
         for event in state.events:
             outcome, message = console.said(event.outcome), console.said(event.message)
             at = f"{console.figure(event.at[:10])} {event.at[11:19]}"
-            console.out.print(f"{at}  {event.data_set}  {outcome:<11} {message}")
+            console.out.print(f"{at}  {event.data_set}  {f'{outcome} ':<11}{message}")
         for waits in state.waiting:
             console.line("waiting", waits.message, waits.hint)
         for problem in state.problems:

@@ -22,7 +22,7 @@ from hybrid.publication.policy import Policy, load_policy, packaged_policies
 from tests.cli.cli_jobs import Run
 
 GROUPS = ("Start here", "Data", "Run", "Releases", "Nights", "Compare", "Look")
-SUPPORT = {"console", "arguments"}
+SUPPORT = {"console", "arguments", "spoken"}
 HEAVY = ("numpy", "pandas", "pyarrow", "scipy", "sklearn", "pydantic", "ruamel", "numba", "jinja2", "prefect")
 SLOW = ("scipy", "sklearn", "numba", "sqlalchemy", "prefect", "distributed", "torch")
 
