@@ -16,7 +16,6 @@ import logging
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict
 from pathlib import Path
-from typing import TypeVar
 
 import joblib
 
@@ -30,7 +29,6 @@ from hybrid.synthesize.fitted import FittedGenerator, TrainingRecord, fit_all_le
 from hybrid.synthesize.isolation.job import IsolatedModel, Limits
 from hybrid.synthesize.options import SynthesizeOptions
 from hybrid.synthesize.registry import REGISTRY, engine, require
-from hybrid.synthesize.sequences import FittedChildren, FittedSequences, fit_children, fit_sequences
 from hybrid.synthesize.snapshots import drawn_level, training_options
 from hybrid.table import Table
 
@@ -99,7 +97,6 @@ def _hashes(folder: Path) -> dict[str, str]:
 
 
 logger = logging.getLogger(__name__)
-T = TypeVar("T")
 STAGE = "model"
 
 
@@ -111,15 +108,17 @@ def fit_or_reuse(
     progress: Progress = silent,
     domains: Mapping[str, Array] | None = None,
     *,
+    static: Sequence[str] | None = None,
+    parents: Table | None = None,
     only_kept: bool = False,
 ) -> FittedGenerator:
     """Fit a generator, or reuse a stored model or checkpoint.
 
     As :func:`hybrid.synthesize.fit`, with a store that keeps trained models and the checkpoints of unfinished ones.
 
-    The key of a model covers the table's content, the generator's options, the seed, the code of this package and the
-    versions of the libraries it is trained with; the number of drawn rows, their condition, the limits of its process
-    and the level among the snapshots of one training do not count.
+    The key of a model covers the content of table and parents, the generator's options, the seed, the code of this
+    package and the versions of the libraries it is trained with; the number of drawn rows, their condition, the limits
+    of its process and the level among the snapshots of one training do not count.
 
     Parameters
     ----------
@@ -133,72 +132,24 @@ def fit_or_reuse(
     """
     generator, own = options.engine, options.resolve()
     require(generator)
-    known = (training_options(own), table, domains, seed, model_version(generator))
+    above = None if parents is None else (parents, parents.named_persons)
+    below = None if static is None and parents is None else (static and list(static), above, table.named_persons)
+    known = (training_options(own), table, domains, seed, model_version(generator), below)
     key = "" if store.place is None else fingerprint(STAGE, *known)
 
     def train() -> FittedGenerator:
         left = store.unfinished(STAGE, key) if key and generator.requires else None
-        return fit_all_levels(table, options, seed, progress, left, domains)
+        return fit_all_levels(table, options, seed, progress, left, domains, static=static, parents=parents)
 
     fitted = _kept(store, key, train, generator.name, only_kept)
     return fitted.at(drawn_level(own)).limited(options.limits)
 
 
-def fit_or_reuse_sequences(
-    table: Table,
-    static: Sequence[str],
-    options: SynthesizeOptions,
-    seed: int,
-    store: Store,
-    progress: Progress = silent,
-    *,
-    only_kept: bool = False,
-) -> FittedSequences:
-    """Fit a generator to persons, or reuse a stored model.
-
-    As :func:`hybrid.synthesize.sequences.fit_sequences`, with store, ``only_kept`` and errors of :func:`fit_or_reuse`.
-    """
-    generator, own = options.engine, options.resolve()
-    require(generator)
-    known = (own, table, table.named_persons, list(static), seed, model_version(generator))
-    key = "" if store.place is None else fingerprint(STAGE, "persons", *known)
-
-    def train() -> FittedSequences:
-        left = store.unfinished(STAGE, key) if key and generator.requires else None
-        return fit_sequences(table, static, options, seed, progress, left)
-
-    return _kept(store, key, train, generator.name, only_kept).limited(options.limits)
-
-
-def fit_or_reuse_children(
-    parents: Table,
-    rows: Table,
-    options: SynthesizeOptions,
-    seed: int,
-    store: Store,
-    progress: Progress = silent,
-    *,
-    only_kept: bool = False,
-) -> FittedChildren:
-    """Fit a generator to the rows of parents, or reuse a stored model.
-
-    As :func:`hybrid.synthesize.sequences.fit_children`, with store, ``only_kept`` and errors of :func:`fit_or_reuse`.
-    """
-    generator, own = options.engine, options.resolve()
-    require(generator)
-    owners = parents.named_persons, rows.named_persons
-    known = (own, parents, rows, owners, seed, model_version(generator))
-    key = "" if store.place is None else fingerprint(STAGE, "children", *known)
-    return _kept(
-        store, key, lambda: fit_children(parents, rows, options, seed, progress), generator.name, only_kept
-    ).limited(options.limits)
-
-
-def _kept(store: Store, key: str, train: Callable[[], T], name: str, only_kept: bool) -> T:
+def _kept(store: Store, key: str, train: Callable[[], FittedGenerator], name: str, only_kept: bool) -> FittedGenerator:
     """The model of a key, trained if it is not kept; without a key nothing is kept."""
     trained = False
 
-    def compute() -> T:
+    def compute() -> FittedGenerator:
         nonlocal trained
         trained = True
         if only_kept:

@@ -51,7 +51,7 @@ def test_who_lacks_a_number_follows_a_relation_of_its_own() -> None:
     income = np.where(rng.random(4000) < np.where(job == 1, 0.1, 0.4), np.nan, age + rng.normal(size=4000) / 5)
     features = [Feature("job", 2, False, False), Feature("age", 0, True, False), Feature("income", 0, True, True)]
     model = Cart().learn(Encoded(features, [job, age, income]), CartOptions(min_leaf=200), 1, silent)
-    drawn = model.draw(20_000, 1)
+    drawn = model.draw(20_000, 1).rows
     for one, share in ((1, 0.1), (0, 0.4)):
         assert np.isnan(drawn[2][drawn[0] == one]).mean() == pytest.approx(share, abs=0.03)
     there = ~np.isnan(drawn[2])
