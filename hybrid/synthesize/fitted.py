@@ -72,7 +72,7 @@ class FittedGenerator:
     """What it was trained on; :func:`fit` sets it."""
     losses: tuple[LossPoint, ...] = field(default=(), compare=False)
     """The loss curve, in order; empty for generators without one."""
-    persons: Arrangement | None = None
+    arrangement: Arrangement | None = None
     """Which columns are a person's, where persons with all their rows are drawn."""
     parents: Codec | None = None
     """Of the parents below which rows are drawn, where these are given."""
@@ -109,11 +109,11 @@ class FittedGenerator:
             return self.codec.decode([], n)
         with blamed_on(self.name, "draw"):
             drawn = self.model.draw(max(n, 1), seed)
-        if self.persons is not None:
+        if self.arrangement is not None:
             n_rows = int(drawn.counts.sum())
             if n_rows == 0:
                 raise GeneratorError(f"{self.name} drew persons without rows", hint="learn from more persons")
-            table = self.codec.decode(self.persons.whole(drawn), n_rows)
+            table = self.codec.decode(self.arrangement.whole(drawn), n_rows)
             return replace(table, named_persons=np.repeat(np.arange(n), drawn.counts))
         return self.codec.decode([column[:n] for column in drawn.rows] if n == 0 else drawn.rows, n)
 
@@ -214,19 +214,17 @@ def fit_all_levels(
     started = time.perf_counter()
     curve = Curve(progress)
     encoding = generator.encoding(own)
-    codec, above = Codec(table, encoding, domains), None if parents is None else Codec(parents, encoding)
+    codec, above, arrangement, model = Codec(table, encoding, domains), None, None, None
     order = codec.origins.index(table.schema.order) if table.schema.order in codec.origins else None
-    model, arrangement = None, None
+    if parents is None:
+        encoded = codec.encode(table, rng_for(seed, "encode"))
+    else:
+        above = Codec(parents, encoding)
+        known = above.encode(parents, rng_for(seed, "encode", "parents"))
+        encoded = below(known, codec.encode(table, rng_for(seed, "encode", "rows")), order)
+    if static is not None:
+        encoded, arrangement = arranged(encoded, np.array([name in static for name in codec.origins], bool), order)
     if codec.features or not is_flat:
-        if parents is None or above is None:
-            encoded = codec.encode(table, rng_for(seed, "encode"))
-        else:
-            known = above.encode(parents, rng_for(seed, "encode", "parents"))
-            rows = codec.encode(table, rng_for(seed, "encode", "rows"))
-            encoded = below(known, rows, order)
-        if static is not None:
-            of_persons = np.array([name in static for name in codec.origins], dtype=bool)
-            encoded, arrangement = arranged(encoded, of_persons, order)
         model = _learn(encoded, generator, options, own, seed, curve, unfinished)
     record = TrainingRecord(
         trained_on=fingerprint(table),
