@@ -3,7 +3,7 @@
 A folder, with checksums:
 
 =====================  ==========================================================
-``codec.joblib``       how its numbers become a table
+``codec.joblib``       how its numbers become a table, and which columns are those of persons or parents
 ``model/``             what the generator saved
 ``generator.json``     written last: generator, training record, SHA-256 of every file
 =====================  ==========================================================
@@ -28,6 +28,7 @@ from hybrid.store import Store
 from hybrid.synthesize.fitted import FittedGenerator, TrainingRecord, fit_all_levels, model_version
 from hybrid.synthesize.isolation.job import IsolatedModel, Limits
 from hybrid.synthesize.options import SynthesizeOptions
+from hybrid.synthesize.protocol import Model
 from hybrid.synthesize.registry import REGISTRY, engine, require
 from hybrid.synthesize.snapshots import drawn_level, training_options
 from hybrid.table import Table
@@ -44,7 +45,7 @@ def save_generator(fitted: FittedGenerator, folder: Path) -> None:
         The folder is there already.
     """
     folder.mkdir(parents=True, mode=0o700)
-    joblib.dump(fitted.codec, folder / _CODEC)
+    joblib.dump((fitted.codec, fitted.arrangement, fitted.parents), folder / _CODEC)
     if fitted.model is not None:
         (folder / _MODEL).mkdir(mode=0o700)
         fitted.model.save(folder / _MODEL)
@@ -82,13 +83,14 @@ def load_generator(folder: Path, limits: Limits = Limits()) -> FittedGenerator: 
         raise GeneratorError(f"{folder}: the saved generator is incomplete or was changed", hint="train it again")
     generator = engine(name, own)
     require(generator)
-    codec = joblib.load(folder / _CODEC)
+    codec, arrangement, parents = joblib.load(folder / _CODEC)
     record = TrainingRecord(**note["record"]) if note["record"] else None
-    if not (folder / _MODEL).is_dir():
-        return FittedGenerator(generator.name, codec, None, record)
-    if generator.requires:
-        return FittedGenerator(generator.name, codec, IsolatedModel(generator, limits, folder / _MODEL), record)
-    return FittedGenerator(generator.name, codec, generator.load(folder / _MODEL), record)
+    model: Model | None = None
+    if (folder / _MODEL).is_dir() and generator.requires:
+        model = IsolatedModel(generator, limits, folder / _MODEL)
+    elif (folder / _MODEL).is_dir():
+        model = generator.load(folder / _MODEL)
+    return FittedGenerator(generator.name, codec, model, record, arrangement=arrangement, parents=parents)
 
 
 def _hashes(folder: Path) -> dict[str, str]:
