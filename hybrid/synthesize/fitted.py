@@ -21,7 +21,7 @@ from hybrid.base.progress import Progress, silent
 from hybrid.base.rng import rng_for
 from hybrid.synthesize.codec import Codec
 from hybrid.synthesize.isolation import environments
-from hybrid.synthesize.isolation.job import IsolatedModel, Limits, learn_isolated
+from hybrid.synthesize.isolation.job import IsolatedModel, WorkerLimits, learn_isolated
 from hybrid.synthesize.options import SynthesizeOptions
 from hybrid.synthesize.protocol import Encoded, Generator, InspectableGenerator, Model
 from hybrid.synthesize.registry import distributions, is_here, require
@@ -72,7 +72,7 @@ class FittedGenerator:
     losses: tuple[LossPoint, ...] = field(default=(), compare=False)
     """The loss curve, in order; empty for generators without one."""
 
-    def limited(self, limits: Limits) -> FittedGenerator:
+    def limited(self, limits: WorkerLimits) -> FittedGenerator:
         """The same with other limits for the process that draws."""
         model = self.model
         return replace(self, model=replace(model, limits=limits)) if isinstance(model, IsolatedModel) else self

@@ -27,7 +27,7 @@ from hybrid.base.hashing import file_sha256, fingerprint
 from hybrid.base.progress import Progress, silent
 from hybrid.store import Store
 from hybrid.synthesize.fitted import FittedGenerator, TrainingRecord, fit_all_levels, model_version
-from hybrid.synthesize.isolation.job import IsolatedModel, Limits
+from hybrid.synthesize.isolation.job import IsolatedModel, WorkerLimits
 from hybrid.synthesize.options import SynthesizeOptions
 from hybrid.synthesize.registry import REGISTRY, engine, require
 from hybrid.synthesize.sequences import FittedChildren, FittedSequences, fit_children, fit_sequences
@@ -54,7 +54,7 @@ def save_generator(fitted: FittedGenerator, folder: Path) -> None:
     write_json(folder / _NOTE, {**note, "files": _hashes(folder)})
 
 
-def load_generator(folder: Path, limits: Limits = Limits()) -> FittedGenerator:  # noqa: B008  (immutable)
+def load_generator(folder: Path, limits: WorkerLimits = WorkerLimits()) -> FittedGenerator:  # noqa: B008  (immutable)
     """Read a model from :func:`save_generator`; one trained on a GPU loads on a CPU.
 
     Files are compared with their recorded SHA-256 before any of them is opened. Only load models of your own: reading

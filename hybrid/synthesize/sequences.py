@@ -15,7 +15,7 @@ from hybrid.base.progress import Progress, silent
 from hybrid.base.rng import rng_for
 from hybrid.synthesize.codec import Codec
 from hybrid.synthesize.fitted import Curve, LossPoint, blamed_on, say_if_interrupted
-from hybrid.synthesize.isolation.job import IsolatedSequences, Limits, learn_sequences_isolated
+from hybrid.synthesize.isolation.job import IsolatedSequences, WorkerLimits, learn_sequences_isolated
 from hybrid.synthesize.options import SynthesizeOptions
 from hybrid.synthesize.protocol import DrawnSequences, Encoded, Feature, SequenceGenerator, SequenceModel, Sequences
 from hybrid.synthesize.registry import is_here, require, sequence_generators
@@ -61,7 +61,7 @@ class FittedSequences:
     losses: tuple[LossPoint, ...] = field(default=(), compare=False)
     """The loss curve; empty for generators without one."""
 
-    def limited(self, limits: Limits) -> FittedSequences:
+    def limited(self, limits: WorkerLimits) -> FittedSequences:
         """The same with other limits for the process that draws."""
         model = self.model
         return replace(self, model=replace(model, limits=limits)) if isinstance(model, IsolatedSequences) else self
@@ -216,7 +216,7 @@ class FittedChildren:
     model: SequenceModel
     """Draws the rows of given parents."""
 
-    def limited(self, limits: Limits) -> FittedChildren:
+    def limited(self, limits: WorkerLimits) -> FittedChildren:
         """The same with other limits for the process that draws."""
         model = self.model
         return replace(self, model=replace(model, limits=limits)) if isinstance(model, IsolatedSequences) else self

@@ -57,7 +57,7 @@ GRACE_SECONDS = 5.0
 
 
 @dataclass(frozen=True)
-class Limits:
+class WorkerLimits:
     """Limits of a worker's resources."""
 
     seconds: float | None = None
@@ -75,7 +75,7 @@ class IsolatedModel:
     """
 
     generator: Generator
-    limits: Limits
+    limits: WorkerLimits
     folder: Path
     keeper: Any = None
     """Removes the folder when it is garbage."""
@@ -113,7 +113,7 @@ class IsolatedSequences:
     """
 
     generator: SequenceGenerator
-    limits: Limits
+    limits: WorkerLimits
     folder: Path
     keeper: Any = None
     """Removes the folder when it is garbage."""
@@ -144,7 +144,7 @@ def _packed(folder: Path) -> dict[str, bytes]:
     return {path.relative_to(folder).as_posix(): path.read_bytes() for path in paths}
 
 
-def _unpacked(kind: Callable[..., M], generator: Any, limits: Limits, files: dict[str, bytes]) -> M:
+def _unpacked(kind: Callable[..., M], generator: Any, limits: WorkerLimits, files: dict[str, bytes]) -> M:
     keeper = scratch("model")
     folder = Path(keeper.name) / "model"
     for name, content in files.items():
@@ -159,7 +159,7 @@ def learn_isolated(
     options: Options,
     seed: int,
     progress: Progress,
-    limits: Limits,
+    limits: WorkerLimits,
     unfinished: Path | None = None,
 ) -> IsolatedModel:
     """Train in a worker process; parameters as ``Generator.learn``.
@@ -188,7 +188,7 @@ def learn_sequences_isolated(
     options: Options,
     seed: int,
     progress: Progress,
-    limits: Limits,
+    limits: WorkerLimits,
     unfinished: Path | None = None,
 ) -> IsolatedSequences:
     """Train on persons in a worker process; parameters as ``SequenceGenerator.learn_sequences``.
@@ -225,7 +225,7 @@ def _folder() -> Iterator[Path]:
         yield Path(name)
 
 
-def _run(folder: Path, job: dict[str, Any], generator: Generator, limits: Limits, progress: Progress) -> None:
+def _run(folder: Path, job: dict[str, Any], generator: Generator, limits: WorkerLimits, progress: Progress) -> None:
     adapter = f"{type(generator).__module__}:{type(generator).__qualname__}"
     write_json(folder / "job.json", {**job, "adapter": adapter, "memory_bytes": limits.memory_bytes})
     what = f"{generator.name} ({job['task']})"
@@ -286,7 +286,7 @@ def _end(process: subprocess.Popen[bytes]) -> None:
         return
 
 
-def _check(folder: Path, status: int, what: str, limits: Limits) -> None:
+def _check(folder: Path, status: int, what: str, limits: WorkerLimits) -> None:
     if status == OUT_OF_MEMORY:
         allowed = "" if limits.memory_bytes is None else f" of {limits.memory_bytes / 2**30:.2g} GiB"
         raise GeneratorError(
