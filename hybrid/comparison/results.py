@@ -50,7 +50,7 @@ LEFT_OUT = "left_out.csv"
 ROWS = "rows.jsonl"
 
 
-class Rows:
+class TrialRows:
     """The rows of a comparison that are done.
 
     A line counts once its line end is written; what a killed process left of a line is cut off before the next.
@@ -229,7 +229,7 @@ def collect(
     out : Path
         Holds ``rows.jsonl``, with every row as soon as it is there.
     """
-    rows = Rows(out / ROWS)
+    rows = TrialRows(out / ROWS)
     done = {key: row for key, row in rows.read().items() if row["status"] == "ok" or not retry_failed}
     todo = [each for each in planned if each.key not in done]
     progress("compare", len(planned) - len(todo), len(planned))

@@ -266,11 +266,5 @@ def no_row(table: Table) -> Mask:
     return np.zeros(len(table), dtype=bool)
 
 
-def listed(names: Iterable[str]) -> str:
-    """Names in a sentence."""
-    *first, last = names
-    return f"{', '.join(first)} and {last}" if first else last
-
-
 def different_kinds(columns: Iterable[Column]) -> str:
     return ", ".join(f"{column.name!r} is {column.kind}" for column in columns)

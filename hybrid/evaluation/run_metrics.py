@@ -14,7 +14,7 @@ import numpy as np
 
 from hybrid.base.errors import ConfigError, Problem
 from hybrid.base.progress import Progress, silent
-from hybrid.estimates import Formula
+from hybrid.estimates import ModelFormula
 from hybrid.evaluation.context import UNKNOWN, Context, Making, Share
 from hybrid.evaluation.engine.threads import one_thread_each, side_by_side
 from hybrid.evaluation.improvement import with_printed
@@ -201,7 +201,7 @@ def metrics_of(options: EvaluateOptions, asked: Collection[str] | None = None) -
 def _wrong_formulas(options: EvaluateOptions, schema: Schema) -> Iterator[Problem]:
     for text in options.analyses or ():
         try:
-            absent = [name for name in Formula.parse(text).columns if name not in schema]
+            absent = [name for name in ModelFormula.parse(text).columns if name not in schema]
         except ConfigError as error:
             yield from (Problem(f"evaluate.analyses: {one.message}", one.hint) for one in error.problems)
             continue

@@ -29,12 +29,11 @@ from hybrid.pipeline.refusals import FILES, PUSHED, refused
 from hybrid.pipeline.refusals import LABELS as IN_WAREHOUSE
 from hybrid.publication.finished_run import ANONYMIZATION
 from hybrid.table import Role, Schema
-from hybrid.table.file_formats import is_csv
+from hybrid.table.file_formats import PARQUET_SUFFIXES, is_csv
 from hybrid.table.files import sha256_of, states_of
 from hybrid.table.parquet_files import PERSON, TRAINING, files_below, person_column, rows_of
 from hybrid.table.persons import row_limit_mask
 from hybrid.table.read_file import memory_need, parquet_metadata
-from hybrid.table.schema import PARQUET_SUFFIXES
 from hybrid.table.split import control_mask
 
 _WORK = "work"

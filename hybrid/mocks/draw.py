@@ -15,7 +15,7 @@ from hybrid.constraints import Rules, draw_held
 from hybrid.constraints.constraint import Constraint, Rule
 from hybrid.mocks.domains import MockedColumn, mocked_columns
 from hybrid.pipeline.config import SINGLE, RunConfig
-from hybrid.pipeline.mock_options import MockOptions
+from hybrid.pipeline.section_options import MockOptions
 from hybrid.pipeline.sources import pairs_of
 from hybrid.privacy.domain import CategoryDomain
 from hybrid.table import DTYPES, Kind, Role, Schema, Table

@@ -22,7 +22,7 @@ from hybrid.base.rng import rng_for
 from hybrid.synthesize.arrangement import Arrangement, arranged, below, known_states
 from hybrid.synthesize.codec import Codec
 from hybrid.synthesize.isolation import environments
-from hybrid.synthesize.isolation.job import IsolatedModel, Limits, learn_isolated
+from hybrid.synthesize.isolation.job import IsolatedModel, WorkerLimits, learn_isolated
 from hybrid.synthesize.options import SynthesizeOptions
 from hybrid.synthesize.protocol import DrawnColumns, Encoded, Generator, InspectableGenerator, Model
 from hybrid.synthesize.registry import Capabilities, distributions, is_here, require, sequence_generators
@@ -77,7 +77,7 @@ class FittedGenerator:
     parents: Codec | None = None
     """Of the parents below which rows are drawn, where these are given."""
 
-    def limited(self, limits: Limits) -> FittedGenerator:
+    def limited(self, limits: WorkerLimits) -> FittedGenerator:
         """The same with other limits for the process that draws."""
         model = self.model
         return replace(self, model=replace(model, limits=limits)) if isinstance(model, IsolatedModel) else self

@@ -26,7 +26,7 @@ from hybrid.base.hashing import file_sha256, fingerprint
 from hybrid.base.progress import Progress, silent
 from hybrid.store import Store
 from hybrid.synthesize.fitted import FittedGenerator, TrainingRecord, fit_all_levels, model_version
-from hybrid.synthesize.isolation.job import IsolatedModel, Limits
+from hybrid.synthesize.isolation.job import IsolatedModel, WorkerLimits
 from hybrid.synthesize.options import SynthesizeOptions
 from hybrid.synthesize.protocol import Model
 from hybrid.synthesize.registry import REGISTRY, engine, require
@@ -53,7 +53,7 @@ def save_generator(fitted: FittedGenerator, folder: Path) -> None:
     write_json(folder / _NOTE, {**note, "files": _hashes(folder)})
 
 
-def load_generator(folder: Path, limits: Limits = Limits()) -> FittedGenerator:  # noqa: B008  (immutable)
+def load_generator(folder: Path, limits: WorkerLimits = WorkerLimits()) -> FittedGenerator:  # noqa: B008  (immutable)
     """Read a model from :func:`save_generator`; one trained on a GPU loads on a CPU.
 
     Files are compared with their recorded SHA-256 before any of them is opened. Only load models of your own: reading
@@ -63,7 +63,7 @@ def load_generator(folder: Path, limits: Limits = Limits()) -> FittedGenerator: 
     ----------
     folder : Path
         Must stay as long as the generator is used.
-    limits : Limits
+    limits : WorkerLimits
         What the process that draws may use, for generators that need extra packages.
 
     Raises

@@ -17,12 +17,12 @@ from hybrid.base.arrays import Array, Codes
 from hybrid.base.errors import DataError, Problem
 from hybrid.table.arrow import is_text, kind_of, plain_type
 from hybrid.table.csv_files import copy_csv
+from hybrid.table.file_formats import PARQUET_SUFFIXES
 from hybrid.table.file_problems import refuse_other_format
 from hybrid.table.files import File
 from hybrid.table.persons import person_codes, unknown_person
 from hybrid.table.read_file import parquet_metadata, readable
 from hybrid.table.read_options import ColumnOptions, ReadOptions
-from hybrid.table.schema import PARQUET_SUFFIXES
 from hybrid.table.typed_table import column_problems, typed_table
 
 _BATCH = 1 << 18

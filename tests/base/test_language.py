@@ -44,9 +44,9 @@ SAMPLES = {
 }
 SAID = SAMPLES | {"date": "31.01.2026", "text": GERMAN.say("everybody"), "items": "zq, zp und zr"}
 PAGES = (
-    *("publication/first_page.py", "publication/lamps.py", "publication/criteria.py", "publication/nature.py"),
+    *("publication/first_page.py", "publication/lamps.py", "publication/criteria.py"),
     *("publication/private_words.py", "publication/protection_words.py", "publication/roles.py"),
-    *("publication/description/readme.py", "publication/description/statement.py", "publication/dossier/told.py"),
+    *("publication/description/readme.py", "publication/description/statement.py", "publication/dossier/facts.py"),
     *("publication/power.py", "pipeline/stages.py", "publication/pending_membership.py"),
     *("hierarchy/labels.py", "pipeline/column_findings.py", "synthesize/estimate.py", "constraints/constraint.py"),
     *("constraints/kinds/combinations.py", "constraints/kinds/order.py"),

@@ -76,7 +76,7 @@ class Group:
         return member
 
 
-class Members(NamedTuple):
+class SubgroupMembers(NamedTuple):
     """Positions of a subgroup's people among the queried ones, and their persons.
 
     ``kind``: 0 for subgroups by one column, 1 by two; ``persons``: of both sides, numbered from 0; None where each
@@ -174,17 +174,17 @@ def _rare(context: Context) -> Iterator[Cut]:
         yield Cut("quasi-identifiers", (label,), *places)
 
 
-def queried(context: Context) -> list[Members]:
+def queried(context: Context) -> list[SubgroupMembers]:
     """Members of every subgroup among the records that searches query."""
     asked = context.asked_people
     key = "members", *map(len, asked)
     return context.once_for_all_stages(key, lambda: list(_members(context, asked, subgroups(context))))
 
 
-def queried_in_full(context: Context) -> tuple[People, list[Members]]:
+def queried_in_full(context: Context) -> tuple[People, list[SubgroupMembers]]:
     """Records of the subgroups of :func:`in_full`, and the members among these."""
 
-    def found() -> tuple[People, list[Members]]:
+    def found() -> tuple[People, list[SubgroupMembers]]:
         people, names = in_full(context, subgroups(context))
         chosen = [[group for group in kind if group.name in names] for kind in subgroups(context)]
         return people, list(_members(context, (people[0].rows, people[1].rows), chosen))
@@ -192,13 +192,15 @@ def queried_in_full(context: Context) -> tuple[People, list[Members]]:
     return context.once_for_all_stages(("members in full", *map(len, context.asked_people)), found)
 
 
-def _members(context: Context, rows: tuple[Array, Array], kinds: Sequence[Sequence[Group]]) -> Iterator[Members]:
+def _members(
+    context: Context, rows: tuple[Array, Array], kinds: Sequence[Sequence[Group]]
+) -> Iterator[SubgroupMembers]:
     persons = context.clusters(*rows)
     for at, kind in enumerate(kinds):
         for group in kind:
             train, control = (np.flatnonzero(group.mask(side, asked)) for side, asked in zip(SIDES, rows, strict=True))
             mine = persons and (numbered(persons[0][train]), numbered(persons[1][control]))
-            yield Members(group, at, train, control, mine)
+            yield SubgroupMembers(group, at, train, control, mine)
 
 
 def in_full(context: Context, kinds: Sequence[Sequence[Group]]) -> tuple[People, set[tuple[str, str]]]:

@@ -17,7 +17,7 @@ PARTS = 20
 """Parts of about as many reference records each, in which numbers and dates agree."""
 
 
-class Cells(NamedTuple):
+class RecordValues(NamedTuple):
     """Values of records, and the weight of an agreement in each.
 
     ``codes``, shape (q, n), int32: equal where two records agree; numbers and dates have two rows, their part by size
@@ -46,7 +46,7 @@ def _part_by_size(ranks: Array, reference: Array) -> Array:
     return np.searchsorted(edges, ranks, side="right")
 
 
-def _cells(context: Context, part: Part, reference: Part) -> Cells:
+def _cells(context: Context, part: Part, reference: Part) -> RecordValues:
     """Records with the weights that the reference gives their values."""
     codes, known = _codes(context, part, reference), _codes(context, reference, reference)
     weights = np.zeros(codes.shape, dtype=np.float32)
@@ -57,7 +57,7 @@ def _cells(context: Context, part: Part, reference: Part) -> Cells:
         if continuous:  # An exact value adds what it says beyond its part by size.
             weights[at + 1] = _rarity(codes[at + 1], known[at + 1]) - rarity
         at += 1 + int(continuous)
-    return Cells(codes, np.maximum(weights, 0))
+    return RecordValues(codes, np.maximum(weights, 0))
 
 
 def _rarity(codes: Array, reference: Array) -> Array:
@@ -67,7 +67,7 @@ def _rarity(codes: Array, reference: Array) -> Array:
     return found
 
 
-def _most_shared(people: Cells, references: Array) -> Array:
+def _most_shared(people: RecordValues, references: Array) -> Array:
     """Largest weight shared with one of the references, shape (n_people,)."""
     from hybrid.evaluation.engine import kernels
 

@@ -10,8 +10,8 @@ from typing import Any
 
 from hybrid.base.errors import ConfigError
 from hybrid.base.language import Language, NoTranslation, language_of
+from hybrid.base.words import listed
 from hybrid.base.yaml_document import flow
-from hybrid.constraints.constraint import listed
 from hybrid.constraints.discover import Suggestion
 from hybrid.constraints.kinds.combinations import Combinations
 from hybrid.pipeline.starter.column_names import has_phrase, vocabulary

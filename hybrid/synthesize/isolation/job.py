@@ -50,8 +50,8 @@ GRACE_SECONDS = 5.0
 
 
 @dataclass(frozen=True)
-class Limits:
-    """Limits of a worker's resources."""
+class WorkerLimits:
+    """WorkerLimits of a worker's resources."""
 
     seconds: float | None = None
     """Wall time of one task."""
@@ -68,7 +68,7 @@ class IsolatedModel:
     """
 
     generator: Generator
-    limits: Limits
+    limits: WorkerLimits
     folder: Path
     keeper: Any = None
     """Removes the folder when it is garbage."""
@@ -111,7 +111,7 @@ def _packed(folder: Path) -> dict[str, bytes]:
     return {path.relative_to(folder).as_posix(): path.read_bytes() for path in paths}
 
 
-def _unpacked(generator: Generator, limits: Limits, files: dict[str, bytes]) -> IsolatedModel:
+def _unpacked(generator: Generator, limits: WorkerLimits, files: dict[str, bytes]) -> IsolatedModel:
     keeper = scratch("model")
     folder = Path(keeper.name) / "model"
     for name, content in files.items():
@@ -126,7 +126,7 @@ def learn_isolated(
     options: Options,
     seed: int,
     progress: Progress,
-    limits: Limits,
+    limits: WorkerLimits,
     unfinished: Path | None = None,
 ) -> IsolatedModel:
     """Train in a worker process; parameters as ``Generator.learn``.
@@ -164,7 +164,7 @@ def _folder() -> Iterator[Path]:
         yield Path(name)
 
 
-def _run(folder: Path, job: dict[str, Any], generator: Generator, limits: Limits, progress: Progress) -> None:
+def _run(folder: Path, job: dict[str, Any], generator: Generator, limits: WorkerLimits, progress: Progress) -> None:
     adapter = f"{type(generator).__module__}:{type(generator).__qualname__}"
     write_json(folder / "job.json", {**job, "adapter": adapter, "memory_bytes": limits.memory_bytes})
     what = f"{generator.name} ({job['task']})"
@@ -225,7 +225,7 @@ def _end(process: subprocess.Popen[bytes]) -> None:
         return
 
 
-def _check(folder: Path, status: int, what: str, limits: Limits) -> None:
+def _check(folder: Path, status: int, what: str, limits: WorkerLimits) -> None:
     if status == OUT_OF_MEMORY:
         allowed = "" if limits.memory_bytes is None else f" of {limits.memory_bytes / 2**30:.2g} GiB"
         raise GeneratorError(

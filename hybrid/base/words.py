@@ -1,9 +1,17 @@
-"""Digits by which two numbers differ."""
+"""Names and numbers as they are written in sentences."""
 
 from __future__ import annotations
 
+from collections.abc import Iterable
+
 _FURTHER = 3
 """Digits that are added at most to tell two numbers apart."""
+
+
+def listed(names: Iterable[str]) -> str:
+    """Names in a sentence, such as "a, b and c"; empty without any."""
+    known = list(names)
+    return " and ".join(filter(None, [", ".join(known[:-1]), *known[-1:]]))
 
 
 def told_apart(number: float, other: float, digits: int) -> tuple[str, str]:
