@@ -313,12 +313,19 @@ class Context:
     def people_fingerprint(self) -> str:
         """Fingerprint of train and control as they are coded.
 
-        The stage's table decides on columns and codes, too.
+        The stage's table decides on the columns, too. It decides on no code of a person: see :attr:`n_categories`.
         """
         categorical = ~self.encoding.continuous
         coded = [(part.ranks[:, categorical], part.numbers) for part in self.encoding.tables[:2]]
-        cardinality = self.encoding.cardinality[categorical]
-        return fingerprint(self.encoding.columns, coded, cardinality, self.options, self.seed)
+        return fingerprint(self.encoding.columns, coded, self.options, self.seed)
+
+    @cached_property
+    def n_categories(self) -> tuple[int, ...]:
+        """Number of categories of each column in all tables, those that the stage's table alone has among them.
+
+        It belongs to the key of a result for all stages that these decide on.
+        """
+        return tuple(self.encoding.cardinality[~self.encoding.continuous].tolist())
 
     @cached_property
     def keys(self) -> dict[Role, Array]:

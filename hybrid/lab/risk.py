@@ -254,9 +254,14 @@ class Dp(RiskModel):
         )
 
 
-By = Literal["lof", "vulnerability", "random"]
+By = Literal["lof", "encoder", "vulnerability", "random"]
 Measured = Literal["all", "kept"]
-WAYS: dict[By, str] = {"lof": "local outlier factor", "vulnerability": "vulnerability", "random": "chance"}
+WAYS: dict[By, str] = {
+    "lof": "local outlier factor",
+    "encoder": "local outlier factor of an encoder's points",
+    "vulnerability": "vulnerability",
+    "random": "chance",
+}
 WHOM: dict[Measured, str] = {"all": "all people", "kept": "the people left"}
 CONTROL: By = "random"
 

@@ -361,7 +361,8 @@ def lost_prediction(context: Context) -> Outcome:
     predict, AUC below :data:`PREDICTED` at the low end, are left out.
     """
     targets = _targets(context)
-    real = context.once_for_all_stages("each column", lambda: [_scored(context, at, "train") for at in targets])
+    key = "each column", context.n_categories
+    real = context.once_for_all_stages(key, lambda: [_scored(context, at, "train") for at in targets])
     level = simultaneous(context.options.confidence, max(len(targets), 1))
     z, persons = quantile(level), context.persons("control")[_rows_asked(context, "control")]
     judged = [
