@@ -21,7 +21,7 @@ from hybrid.base.manifest import MANIFEST, Recorder, build_manifest
 from hybrid.base.progress import Progress, silent
 from hybrid.base.rng import fresh_seed, rng_for
 from hybrid.hierarchy import Hierarchy
-from hybrid.jobs.run import LABELS, staged
+from hybrid.jobs.places import LABELS, staged
 from hybrid.pipeline.config import RunConfig
 from hybrid.pipeline.guarantees import explain_sampling
 from hybrid.pipeline.inputs import opened_task

@@ -187,6 +187,8 @@ def _is_parsed(name: str, kind: pa.DataType, data: DataOptions) -> bool:
 
 def _refuse_many(task: FileTask, rows: WarehouseRows, everything: Any, name: str) -> None:
     most = int(task.memory / _TEXT_BYTES)
+    if task.rows.n_rows <= most:
+        return
     found = rows.warehouse.fetch("number of texts", everything.aggregate(n=everything[name].nunique()))["n"][0].as_py()
     if found > most:
         raise DataError(

@@ -12,7 +12,7 @@ from hybrid.base.atomic import write_json
 from hybrid.base.errors import ConfigError
 from hybrid.base.progress import Progress, silent
 from hybrid.base.rng import rng_for
-from hybrid.jobs.run import staged
+from hybrid.jobs.places import staged
 from hybrid.lab.audit_dp.attack import BudgetAttack, PrivacyAudit
 from hybrid.lab.audit_dp.labels import attack_labels
 from hybrid.lab.audit_dp.parts import attack_parts
