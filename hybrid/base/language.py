@@ -11,7 +11,10 @@ terminal: neither is looked for in a text.
 Places of a message: ``{name}`` is taken over as it is (a column, a value, words of a person), and so is one word,
 ``{name:word}``, and what has no brackets, ``{title:name}``.
 ``{n:number}``, ``{bound:form}`` (a number, a date or a time) and ``{day:date}`` are written in the
-language's form. ``{what:text}`` is a message itself. ``{who:own}`` is one that the catalogue may know, such as the name
+language's form. ``{names:names}`` are several columns with commas and "and", which stay as they are.
+``{group:label}`` names a group of people: what the program says of it is one of ``labels``, and values of the data
+stay, whatever they read like.
+``{what:text}`` is a message itself. ``{who:own}`` is one that the catalogue may know, such as the name
 of a rule, else taken over; so is ``{metric:title}``, without brackets. ``{why:words}`` are sentences of a person, of
 which those that the catalogue knows are translated. ``{all:items}`` are several of these with commas and "and". In a
 translation, ``{n|Person|Personen}`` is the first word for 1, else the second; ``#`` in it is the number.
@@ -54,6 +57,7 @@ _BOUNDARY = re.compile(r"(?<=[.!?]) |; ")
 _PIECES = re.compile(r"(?<=[.!?]) |; |, ")
 _SENTENCE = re.compile(r"(?<=[.!?]) ")
 _AND = re.compile(r", | and ")
+_QUOTED_OR_AND = re.compile(r"(?<!\S)'[^']*'(?=,|\s|$)| and ")
 
 
 class NoTranslation(LookupError):
@@ -122,6 +126,8 @@ class Language:
         Form of a day, as for :meth:`datetime.date.strftime`.
     templates : tuple of Message
         Those that are only said with facts.
+    labels : tuple of Message
+        Names of groups of people and of estimates.
     terms : mapping of str to str
         Words that stand alone.
     """
@@ -133,6 +139,7 @@ class Language:
     thousands: str = ","
     days: str = "%Y-%m-%d"
     templates: tuple[Message, ...] = ()
+    labels: tuple[Message, ...] = ()
     terms: Mapping[str, str] = field(default_factory=dict, compare=False)
     _known: dict[str, str | None] = field(default_factory=dict, compare=False, repr=False)
     _single: dict[str, str | None] = field(default_factory=dict, compare=False, repr=False)
@@ -183,6 +190,16 @@ class Language:
             raise NoTranslation(english)
         return self._templates[english].translation
 
+    def alone(self, text: str) -> str | None:
+        """What stands alone in a terminal, and is not looked for in a sentence: a term, or a template without places.
+
+        None: the catalogue has no such thing.
+        """
+        if (term := self.terms.get(text)) is not None:
+            return term
+        message = self._templates.get(text)
+        return None if message is None or message.kinds else message.translation
+
     def figure(self, text: str) -> str:
         """A number, an interval or a sign in this language's form; words beside them are a message."""
         return self.say(text) if _WORD.search(text) else self.number(text)
@@ -194,8 +211,13 @@ class Language:
         return self._sentences(text) or " ".join(self._stopped(one) or one for one in _SENTENCE.split(text))
 
     def label(self, text: str) -> str:
-        """Name of a group of people in this language; one word is a value of the data, and stays."""
-        return text if text.isalnum() else self.own(text)
+        """Name of a group of people or of an estimate in this language; columns before it, and values, stay."""
+        after_a_space = (found.end() for found in re.finditer(r" (?!\()", text))  # names in brackets stand alone
+        for begin in (0, *after_a_space):
+            for one in self.labels:
+                if (match := one.pattern.fullmatch(text, begin)) is not None:
+                    return f"{text[:begin]}{self._filled(one, match.groupdict())}"
+        return text
 
     def _stopped(self, text: str) -> str | None:
         """A sentence, which may have lost its full stop to the one around it."""
@@ -310,6 +332,8 @@ class Language:
             "title": self._own,
             "words": self.own,
             "items": self._items,
+            "label": lambda text: None if self._value(text) is None else self.label(text),
+            "names": self._names,
         }
 
     def _value(self, text: str) -> str | None:
@@ -341,6 +365,13 @@ class Language:
         """Texts with commas and "and" between them; None if a message begins or ends between two."""
         found = self._known_items(text)
         return found or (None if self._holds_message(text) else self._split_items(text))
+
+    def _names(self, text: str) -> str | None:
+        found = [one for one in _QUOTED_OR_AND.finditer(text) if one.group() == " and "]
+        if self._value(text) is None or not found:
+            return self._value(text)
+        begin, end = found[-1].span()
+        return f"{text[:begin]}{self._between(' and ')}{text[end:]}"
 
     def _known_items(self, text: str) -> str | None:
         if (whole := self._message(text)) is not None:
@@ -379,10 +410,11 @@ def catalogue(code: str) -> Language:
         return ENGLISH
     text = files(__package__).joinpath("languages", f"{code}.yaml").read_text(encoding="utf-8")
     content = yaml.load(text, Loader=getattr(yaml, "CSafeLoader", yaml.SafeLoader))
-    messages, templates = (
-        tuple(Message(one["en"], one[code]) for one in content.pop(key, ())) for key in ("messages", "templates")
+    messages, templates, labels = (
+        tuple(Message(one["en"], one[code]) for one in content.pop(key, ()))
+        for key in ("messages", "templates", "labels")
     )
-    return Language(code=code, messages=messages, templates=templates, **content)
+    return Language(code=code, messages=messages, templates=templates, labels=labels, **content)
 
 
 def language_of(tag: str | None) -> Language:

@@ -14,6 +14,11 @@ def listed(names: Iterable[str]) -> str:
     return " and ".join(filter(None, [", ".join(known[:-1]), *known[-1:]]))
 
 
+def named(names: Iterable[str]) -> str:
+    """Columns in a sentence; a name with a comma or "and" in it is in quotes."""
+    return listed(f"'{name}'" if " and " in name or ", " in name else name for name in names)
+
+
 def told_apart(number: float, other: float, digits: int) -> tuple[str, str]:
     """Two numbers with so many digits after the point, or with the few more by which they differ, if they do."""
     written = [(f"{number:,.{more}f}", f"{other:,.{more}f}") for more in range(digits, digits + _FURTHER + 1)]

@@ -16,7 +16,8 @@ from hybrid.base.errors import HybridError, place_of
 from hybrid.base.logs import write_json_lines, writes_json_lines
 from hybrid.base.resources import forbid_dumps
 from hybrid.cli.arguments import CommandGroup
-from hybrid.cli.console import err, out, print_error, show_progress, show_warnings, styled
+from hybrid.cli.console import err, out, print_error, said, show_progress, show_warnings, styled
+from hybrid.cli.spoken import print_usage_error, spoken
 
 MODULES = (
     "data",
@@ -35,7 +36,6 @@ MODULES = (
 
 ANYWHERE = ("--debug", "--quiet")
 """Options of the program that may also stand after the command."""
-_MEMORY, _BUG = ("memory", "bold red"), ("bug", "bold red")
 logger = logging.getLogger(__name__)
 INTERRUPTED = 130
 """Exit code that Typer gives Ctrl-C."""
@@ -127,7 +127,7 @@ def _run(arguments: list[str]) -> int:
     debug = "--debug" in first
     forbid_dumps()
     try:
-        result = app([*first, *(word for word in arguments if word not in first)], standalone_mode=False)
+        result = spoken(app)([*first, *(word for word in arguments if word not in first)], standalone_mode=False)
     except HybridError as error:
         if debug:
             traceback.print_exc()
@@ -136,26 +136,40 @@ def _run(arguments: list[str]) -> int:
     except ClickError as error:
         if "Did you mean" in error.message:
             error.possibilities = None  # Typer has named near commands; some versions of Click would name them again
-        error.show()
+        print_usage_error(error)
         return int(error.exit_code)
     except (KeyboardInterrupt, typer.Abort):
         return _interrupted()
     except MemoryError as error:
-        err.print(styled(_MEMORY, f"  this machine has too little memory for the run ({place_of(error)})"))
-        err.print("   hint: a larger machine, fewer rows or columns, or a generator that needs less (hybrid check)")
-        return 1
+        return _stray(
+            "memory",
+            "this machine has too little memory for the run ({place})",
+            "a larger machine, fewer rows or columns, or a generator that needs less (hybrid check)",
+            place=place_of(error),
+        )
     except Exception as error:  # noqa: BLE001 - the last line of defence: the text of a stray error may hold a record
         if debug:
             traceback.print_exc()
-        else:
-            err.print(styled(_BUG, f"  {type(error).__name__} in {place_of(error)}"))
-            err.print("   hint: run again with --debug (its output may show data), and report what it prints")
-        return 1
+            return 1
+        return _stray(
+            "bug",
+            "{name} in {place}",
+            "run again with --debug (its output may show data), and report what it prints",
+            name=type(error).__name__,
+            place=place_of(error),
+        )
     if result == INTERRUPTED:
         return _interrupted()
     return result if isinstance(result, int) else 0
 
 
+def _stray(title: str, message: str, hint: str, **facts: str) -> int:
+    """Print an error that is not of the input."""
+    err.print(styled((said(title), "bold red"), f"  {said(message, **facts)}"))
+    err.print(f"   {said('hint:')} {said(hint)}")
+    return 1
+
+
 def _interrupted() -> int:
-    err.print("Cancelled. No partial files were left. Run the command again to start over.")
+    err.print(said("Cancelled. No partial files were left. Run the command again to start over."))
     return 1

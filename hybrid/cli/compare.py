@@ -10,7 +10,6 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
-from rich.table import Table as Grid
 
 from hybrid.cli import console
 from hybrid.cli.arguments import AsJson, CommandGroup, RetryFailed, Scheduler, Work, refuse_engine
@@ -115,7 +114,9 @@ def print_forecast(expected: Forecast, jobs: int) -> None:
     console.line("ok", f"{{n:number}} configurations{times} {{runs:number}} runs", **counts)
     for refused in expected.refused:
         names = ", ".join(refused.configurations)
-        console.line("error", f"cannot run here: {names}: {refused.reason}", "its runs will be rows with this reason")
+        about = {"names": names, "reason": refused.reason}
+        hint = "its runs will be rows with this reason"
+        console.line("error", "cannot run here: {names}: {reason:own}", hint, **about)
     if expected.done:
         console.line("ok", "{n:number} runs are done already", n=f"{expected.done:,}")
     reasons: dict[str, int] = {}
@@ -125,7 +126,7 @@ def print_forecast(expected: Forecast, jobs: int) -> None:
         console.line("note", "{n:number} left out: {reason:own}", n=f"{count:,}", reason=reason)
     if expected.budget is not None:
         console.line("note", expected.budget.sentence)
-    grid = Grid(*map(console.said, ("stage", "needed by runs", "different", "kept already", "seconds left")))
+    grid = console.grid("stage", "needed by runs", "different", "kept already", "seconds left")
     for stage in expected.stages:
         seconds = f"{stage.seconds:,.0f}" + ("" if stage.is_measured else f" ({console.said('estimated')})")
         grid.add_row(stage.stage, f"{stage.asked:,}", f"{stage.distinct:,}", f"{stage.kept:,}", seconds)
@@ -163,17 +164,22 @@ def print_reach(expected: Forecast) -> None:
     elif expected.configurations > 1:
         console.line(
             "note",
-            f"with {reach.seeds} seeds and {reach.people:,} control people a difference in TSTR between two "
-            f"configurations below about {reach.one:.2g} will not be found",
+            "with {seeds:number} seeds and {people:number} control people a difference in TSTR between two "
+            "configurations below about {size:form} will not be found",
             "more seeds, or a larger table, find smaller ones",
+            seeds=reach.seeds,
+            people=f"{reach.people:,}",
+            size=f"{reach.one:.2g}",
         )
         if expected.configurations > 2:
-            least = "" if reach.every >= 1 else f" below about {reach.every:.2g}"
+            least = "" if reach.every >= 1 else " below about {size:form}"
             console.line(
                 "note",
-                f"a search for any difference among all {expected.configurations:,} finds none{least}; the "
-                "strongest attack varies more",
+                f"a search for any difference among all {{n:number}} finds none{least}; "
+                "the strongest attack varies more",
                 "compare fewer configurations, or decide first which pairs matter",
+                n=f"{expected.configurations:,}",
+                size=f"{reach.every:.2g}",
             )
 
 
@@ -187,7 +193,7 @@ def store_list(place: StoreAt) -> None:
     """List the kept stage results."""
     from hybrid.store import StorePlace
 
-    grid = Grid("stage", "fingerprint", "created", "seconds", "MB")
+    grid = console.grid("stage", "fingerprint", "created", "seconds", "MB")
     for entry in StorePlace(place).open().entries():
         grid.add_row(
             entry.stage, entry.key[:12], entry.created[:19], f"{entry.seconds:.1f}", f"{entry.n_bytes / 1e6:.1f}"
@@ -203,7 +209,7 @@ def store_clean(
     from hybrid.store import StorePlace
 
     removed = StorePlace(place).open().clean(timedelta(days=days))
-    console.line("ok", f"{removed} results removed")
+    console.line("ok", "{n:number} results removed", n=f"{removed:,}")
 
 
 def store_key() -> None:

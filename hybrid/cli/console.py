@@ -15,6 +15,7 @@ from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
 from rich.console import Console
+from rich.table import Table
 from rich.text import Text
 
 from hybrid.base.bars import bars
@@ -68,15 +69,26 @@ COLORS = {
 def said(text: str, **facts: object) -> str:
     """A line in the language of ``HYBRID_LANGUAGE``; in English as a whole where its catalogue does not know it.
 
-    With ``facts`` the text is a message with its places, as for :meth:`hybrid.base.language.Language.say`.
+    With ``facts`` a text with places is a message that they fill, as for :meth:`hybrid.base.language.Language.say`.
     """
     language = language_of(None)
-    if text in language.terms:
-        return language.terms[text]
+    if (alone := language.alone(text)) is not None:
+        return alone
+    filling = facts if "{" in text else {}
     try:
-        return language.say(text, **facts)
+        return language.say(text, **filling)
     except NoTranslation:
-        return ENGLISH.say(text, **facts)
+        return ENGLISH.say(text, **filling)
+
+
+def figure(text: str) -> str:
+    """A number, with its sign, in the form of the language of ``HYBRID_LANGUAGE``."""
+    return language_of(None).number(text)
+
+
+def grid(*heads: str) -> Table:
+    """Table of the terminal, whose heads :func:`said` says."""
+    return Table(*map(said, heads))
 
 
 def show(text: str, **facts: object) -> None:
@@ -131,8 +143,8 @@ def print_json(content: Any) -> None:
 
 
 def line(status: str, text: str, hint: str = "", **facts: object) -> None:
-    """Print a line with its status; ``facts`` fill the places of the text, which :func:`said` says."""
-    tail = f"   {said('hint:')} {said(hint)}" if hint else ""
+    """Print a line with its status; ``facts`` fill the places of text and hint, which :func:`said` says."""
+    tail = f"   {said('hint:')} {said(hint, **facts)}" if hint else ""
     out.print(styled((_padded(said(status), 8), COLORS.get(status, "white")), f"{said(text, **facts)}{tail}"))
 
 

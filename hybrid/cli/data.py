@@ -14,6 +14,7 @@ from hybrid.cli.arguments import AsJson, CommandGroup, ConfigPath, Out, Seed, Se
 if TYPE_CHECKING:
     import pandas as pd
 
+    from hybrid.anonymize.search.tradeoff import TradeoffPoint
     from hybrid.base.errors import Finding
     from hybrid.pipeline.draft import Draft
     from hybrid.pipeline.draft_column import DraftColumn
@@ -44,8 +45,6 @@ def tune(
 
 
 def tune_file(config: Path, write: bool | None, *, seed: int | None, out: Path | None, jobs: int, work: Path) -> None:
-    from rich.table import Table as Grid
-
     with console.progress() as progress:
         from hybrid.base.atomic import write_text
         from hybrid.jobs.start import configuration
@@ -56,7 +55,7 @@ def tune_file(config: Path, write: bool | None, *, seed: int | None, out: Path |
         loaded = configuration(config)
         folder = out or work / "tune" / loaded.name
         found = tuned(loaded, out=folder, seed=seed, work=work, jobs=jobs, progress=progress)
-    grid = Grid(*map(console.said, HEAD))
+    grid = console.grid(*HEAD)
     for one in found.rounds[-1]:
         grid.add_row(*map(console.said, row(one)))
     console.out.print(grid)
@@ -85,7 +84,7 @@ def tune_file(config: Path, write: bool | None, *, seed: int | None, out: Path |
 
 def _next(config: Path) -> None:
     console.show("\nnext: hybrid check {path}", path=config)
-    console.out.print(f"      hybrid run {config}")
+    console.show("      hybrid run {path}", path=config)
 
 
 ColumnName = Annotated[str, typer.Argument(metavar="COLUMN", help="A column with a hierarchy.")]
@@ -98,17 +97,16 @@ hierarchy_app = typer.Typer(no_args_is_help=True, help="Show, check, make and ed
 
 def hierarchy_show(config: ConfigPath, column: ColumnName) -> None:
     """Show what each level of a column's hierarchy makes of the data."""
-    from rich.table import Table as Grid
-
     from hybrid.hierarchy.doctor import summarize
     from hybrid.hierarchy.load import load_hierarchy
     from hybrid.pipeline.draft import Draft
 
     found, table = _column(Draft.read(config), column)
     path, described, values = _hierarchy(config, column)
-    grid = Grid("level", "labels", "mean share", "people of the rarest", "median", "alone", "such as")
+    grid = console.grid("level", "labels", "mean share", "people of the rarest", "median", "alone", "such as")
     for level in summarize(load_hierarchy(path, described, values), table, found.path[-1]):
-        numbers = (level.level, level.labels, f"{level.share:.4f}", level.smallest, level.median, level.alone)
+        share = console.figure(f"{level.share:.4f}")
+        numbers = (level.level, level.labels, share, level.smallest, level.median, level.alone)
         examples = ", ".join(level.examples) if level.level and console.shows_values() else ""
         grid.add_row(*map(str, numbers), examples)
     console.out.print(grid)
@@ -162,7 +160,8 @@ def hierarchy_extend(
     path, described, data = _hierarchy(config, column)
     own_path(config.absolute().parent, path.absolute())
     added = extend(path, described, values or uncovered(path, described, data), like)
-    console.line("ok", f"{path}: {added} values added; put them into the right groups")
+    said = "{path}: {n:number} values added; put them into the right groups"
+    console.line("ok", said, path=path, n=f"{added:,}")
 
 
 def hierarchy_set(
@@ -184,7 +183,8 @@ def hierarchy_set(
         found.hierarchy = hierarchy.relative
     hierarchy.write()
     draft.write(config, force=True)
-    console.line("ok", f"{hierarchy.path}: written; hybrid hierarchy show prints what it does")
+    said = "{path}: written; hybrid hierarchy show prints what it does"
+    console.line("ok", said, path=hierarchy.path)
 
 
 def _hierarchy(config: Path, column: str) -> tuple[Path, Column, pd.Series]:
@@ -356,8 +356,6 @@ def trade_off(
 
     The least loss at each pair, by the exact search.
     """
-    from rich.table import Table as Grid
-
     from hybrid.base.atomic import write_json
     from hybrid.jobs.trade_off import KS, LIMITS, trade_off_of
     from hybrid.pipeline.config import load_config
@@ -368,20 +366,27 @@ def trade_off(
         found = trade_off_of(loaded, k or KS, limit or LIMITS, progress, _opened(store))
     if out is not None:
         write_json(out, found.to_json(), private=True)
-    names = list(found.words.of)
+    names, figure = list(found.words.of), console.figure
+
+    def at(point: TradeoffPoint, name: str) -> str:
+        return console.said(found.words.at(point, name))
+
     heads = "k", "suppression limit", found.loss, "suppressed", "classes", "levels"
-    grid = Grid(*map(console.said, heads))
+    grid = console.grid(*heads)
     for point in found.points:
-        here = " (configured)" if (point.k, point.suppression_limit) == (found.k, found.limit) else ""
-        levels = "" if point.levels is None else "; ".join(f"{name}: {found.words.at(point, name)}" for name in names)
-        loss = "not possible" if point.loss is None else f"{point.loss:.4f}"
-        share = "-" if point.suppressed is None else f"{point.suppressed / found.records:.2%}"
-        classes = "-" if point.classes is None else f"{point.classes:,}"
-        grid.add_row(f"{point.k}{here}", f"{point.suppression_limit:.1%}", loss, share, classes, levels)
+        here = (
+            f" ({console.said('configured')})" if (point.k, point.suppression_limit) == (found.k, found.limit) else ""
+        )
+        levels = "" if point.levels is None else "; ".join(f"{name}: {at(point, name)}" for name in names)
+        loss = console.said("not possible") if point.loss is None else figure(f"{point.loss:.4f}")
+        share = "-" if point.suppressed is None else figure(f"{point.suppressed / found.records:.2%}")
+        classes = "-" if point.classes is None else figure(f"{point.classes:,}")
+        grid.add_row(f"{point.k}{here}", figure(f"{point.suppression_limit:.1%}"), loss, share, classes, levels)
     console.out.print(grid)
     for name in names:
         changes = found.across(name)
-        console.line("note", ". ".join([f"{name}: {column_words(found.costs, found.words, name)}", *changes]))
+        about = [f"{name}: {column_words(found.costs, found.words, name)}", *changes]
+        console.line("note", ". ".join(map(console.said, about)))
     for sentence in rule_sentences(found.costs, found.words, found.loss):
         console.line("note", sentence)
 

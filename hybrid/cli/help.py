@@ -33,7 +33,7 @@ def help(
     width = max(map(len, topics()))
     for name, title in topics().items():
         console.out.print(f"{name:<{width}}  {title}")
-    console.out.print("\nhybrid help TOPIC prints a page, with or without its folder: hybrid help verdict")
+    console.show("\nhybrid help TOPIC prints a page, with or without its folder: hybrid help verdict")
 
 
 def completion(

@@ -31,8 +31,9 @@ def explain(config: ConfigPath, set_: Settings = None) -> None:
 
     explanation = Pipeline(load_config(config, overrides(set_))).person.promises.explanation
     for condition in explanation.conditions:
-        console.line("ok" if condition.met else "note", f"{'met' if condition.met else 'not met'}: {condition.text}")
-    console.out.print(f"\n{explanation.text}")
+        met = "met: {what:text}" if condition.met else "not met: {what:text}"
+        console.line("ok" if condition.met else "note", met, what=condition.text)
+    console.show(f"\n{explanation.text}")
 
 
 def metrics(as_json: AsJson = False) -> None:
@@ -49,10 +50,10 @@ def metrics(as_json: AsJson = False) -> None:
     ways = ways_to_ask()
     for name, metric in REGISTRY.items():
         needed = [*metric.needs, *(f"{way} in evaluate.also" for way in (ways[name],) if way)]
-        needs = f"  (needs {', '.join(needed)})" if needed else ""
-        console.out.print(
-            f"{metric.family:<9}{metric.name:<26}{metric.direction:<7} is better   {metric.sentence}{needs}"
-        )
+        better = console.said("higher is better" if metric.direction == "higher" else "lower is better")
+        needs = f"  ({console.said('needs {names}', names=', '.join(needed))})" if needed else ""
+        shown = f"{console.said(metric.family):<13}{metric.name:<26}{better:<23}{console.said(metric.sentence)}"
+        console.out.print(f"{shown}{needs}")
 
 
 def warm() -> None:
@@ -65,7 +66,7 @@ def warm() -> None:
     with console.progress() as progress:
         folders = warm(progress)
     for folder in folders:
-        console.line("ok", f"machine code in {folder}")
+        console.line("ok", "machine code in {path}", path=folder)
     if not folders:
         console.line("note", "no folder for machine code may be written: every process compiles anew")
 
@@ -97,7 +98,7 @@ def desk(
 
     places = Places(work, runs, releases)
     places.check_writable()
-    console.err.print("reading ...")
+    console.err.print(console.said("reading ..."))
     config, notes = opened_place(place, url_env)
     if config is not None:
         load_config(config)
@@ -105,10 +106,9 @@ def desk(
     opened.notes = notes
 
     def ready(address: str) -> None:
-        console.out.print(
-            f"open once, in a browser on this machine:\n\n  {address}\n\n"
-            "Enter prints a new link. Ctrl-C ends the desk; runs continue, and a new desk shows them."
-        )
+        console.show("open once, in a browser on this machine:")
+        console.out.print(f"\n  {address}\n")
+        console.show("Enter prints a new link. Ctrl-C ends the desk; runs continue, and a new desk shows them.")
         sys.stdout.flush()
 
     serve(opened, port, ready)
@@ -134,7 +134,8 @@ def edit(
     draft.write(config, force=True)
     console.out.print(draft.difference)
     for hierarchy in hierarchies:
-        console.line("ok", f"{hierarchy.relative}: a hierarchy to start from; hybrid hierarchy show prints it")
+        said = "{path}: a hierarchy to start from; hybrid hierarchy show prints it"
+        console.line("ok", said, path=hierarchy.relative)
 
 
 def _set(draft: Draft, key: str, value: object) -> HierarchyFile | None:
@@ -174,14 +175,15 @@ def generators(context: typer.Context, as_json: AsJson = False) -> None:
         console.out.print_json(json.dumps({"generators": entries, "environments": [asdict(one) for one in built]}))
         return
     for entry in found:
-        console.line("ok" if entry.available else "note", f"{entry.name}: {entry.title}  (licence: {entry.licence})")
+        about = {"name": entry.name, "title": console.said(entry.title), "licence": console.said(entry.licence)}
+        console.line("ok" if entry.available else "note", "{name}: {title}  (licence: {licence})", **about)
         if entry.install:
-            console.out.print(f"        to use it: {entry.install}")
-        console.out.print(f"        {entry.capabilities.words}")
-        console.out.print(f"        presets: {', '.join(entry.presets)}")
+            console.show("        to use it: {how}", how=console.said(entry.install))
+        console.show(f"        {entry.capabilities.words}")
+        console.show("        presets: {names}", names=", ".join(entry.presets))
         for option in entry.options:
             console.out.print(f"        {option.name} = {option.default}   {option.description}")
-    console.out.print("\nmanaged environments (hybrid generators install NAME, remove NAME)")
+    console.show("\nmanaged environments (hybrid generators install NAME, remove NAME)")
     for one in built:
         _show_environment(one)
 
@@ -205,9 +207,9 @@ def remove(name: EnvironmentName) -> None:
 
     environment = environment_of(name)
     if environments.remove(environment):
-        console.line("ok", f"{environment}: removed")
+        console.line("ok", "{name}: removed", name=environment)
     else:
-        console.line("note", f"{environment}: there was none")
+        console.line("note", "{name}: there was none", name=environment)
 
 
 def _show_environment(environment: Environment) -> None:
@@ -218,14 +220,20 @@ def _show_environment(environment: Environment) -> None:
     generators = [*REGISTRY.values(), *ENGINES.values()]
     needed = sorted({name for generator in generators for name in distributions(generator)})
     shown = ["Python", *(name for name in (*needed, "numpy", "pandas") if name in versions)] if versions else []
-    size = f", {environment.n_bytes / 1e9:.1f} GB, built in {environment.seconds:.0f} s" if versions else ""
-    text = "  ".join(f"{name} {versions[name]}" for name in shown)
     hints = {
-        "incomplete": f"an installation was interrupted: hybrid generators install {environment.name}",
-        "outdated": f"built from other requirements: hybrid generators install {environment.name}",
+        "incomplete": "an installation was interrupted: hybrid generators install {name}",
+        "outdated": "built from other requirements: hybrid generators install {name}",
     }
+    built = ", {size:form} GB, built in {seconds:number} s  {versions}" if versions else ""
     console.line(
-        status, f"{environment.name}: {environment.state}{size}  {text}".rstrip(), hints.get(environment.state, "")
+        status,
+        f"{{name}}: {{state}}{built}",
+        hints.get(environment.state, ""),
+        name=environment.name,
+        state=console.said(environment.state),
+        size=f"{environment.n_bytes / 1e9:.1f}",
+        seconds=f"{environment.seconds:.0f}",
+        versions="  ".join(f"{name} {versions[name]}" for name in shown),
     )
 
 

@@ -49,11 +49,11 @@ def mock(
         return
     for name, path in paths.items():
         table = found.made.tables[name].table if name in found.made.tables else found.made.public[name]
-        console.out.print(f"mock table  {path}  ({len(table):,} rows)", markup=False)
+        console.show("mock table  {path}  ({n:number} rows)", path=path, n=f"{len(table):,}")
     console.line("note", found.mark)
-    console.out.print("\nit discloses:")
+    console.show("\nit discloses:")
     for sentence in found.discloses:
-        console.out.print(f"  - {sentence}", markup=False)
+        console.out.print(f"  - {console.said(sentence)}")
     console.line("note" if found.reasons else "ok", found.decision)
 
 
@@ -62,8 +62,11 @@ def _draft(config: Path) -> None:
 
     written = draft_mock(config)
     for name in written:
-        console.line("ok", f"mock.columns.{name}: proposed from the records; read it, and change what is not public")
-    console.line("note", f"{config}: the section mock is your decision", "hybrid mock makes the table from it")
+        said = "{key}: proposed from the records; read it, and change what is not public"
+        console.line("ok", said, key=f"mock.columns.{name}")
+    console.line(
+        "note", "{path}: the section mock is your decision", "hybrid mock makes the table from it", path=config
+    )
 
 
 GROUP = CommandGroup("Data", (mock,))

@@ -45,7 +45,7 @@ def nightly(
     for problem in () if night.refusal is None else night.refusal.problems:
         console.line("note", problem.message, problem.hint)
     if notice.release is not None:
-        console.out.print(f"release  {releases / notice.release}")
+        console.show("release  {path}", path=releases / notice.release)
     for message in notice.found:
         console.line("error", message, "hybrid status")
     code = EXIT_CODES[notice.outcome] or int(bool(notice.found))
@@ -68,11 +68,11 @@ def deliver(
 
     release, targets = deliver_latest(configuration(config), Places(work, releases=releases))
     for target in targets:
-        console.line("ok", f"release {release} delivered to {target}")
+        console.line("ok", "release {name} delivered to {place}", name=release, place=target)
     if release is None:
         console.line("note", "there is no release that could be delivered", "hybrid release CONFIG")
     elif not targets:
-        console.line("ok", f"every target has the release {release}")
+        console.line("ok", "every target has the release {name}", name=release)
 
 
 def serve(
@@ -115,7 +115,8 @@ def _check_schedule(cron: str, timezone: str) -> None:
         first = next(CronSim(cron, datetime.now(zone)))
     except (CronSimError, StopIteration):
         raise ConfigError(f"--cron {cron}: this is no schedule", hint='for example --cron "0 2 * * *"') from None
-    console.line("ok", f"the first night begins {first:%Y-%m-%d %H:%M} ({timezone})")
+    begin = {"day": f"{first:%Y-%m-%d}", "time": f"{first:%H:%M}", "zone": timezone}
+    console.line("ok", "the first night begins on {day:date} at {time} ({zone})", **begin)
 
 
 GROUP = CommandGroup("Nights", (nightly, deliver, serve))

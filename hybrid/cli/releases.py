@@ -11,7 +11,6 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
-from rich.table import Column
 from rich.table import Table as Grid
 
 from hybrid.base.errors import ConfigError, VerificationError
@@ -47,22 +46,23 @@ def difference(
         console.line("note", "there is no earlier release of this data set to compare with")
         return
     source = "the same records" if found.same_source else "other records"
-    console.line("ok", f"compared with {found.release} of {found.created[:10]}, made from {source}")
-    grid = Grid("changed", "", "before", "now")
+    of = {"name": found.release, "day": found.created[:10]}
+    console.line("ok", f"compared with {{name}} of {{day:date}}, made from {source}", **of)
+    grid = console.grid("changed", "", "before", "now")
     for title in ("policy", "settings", "roles", "counts"):
         for one in getattr(found, title):
-            grid.add_row(title, one.what, one.before, one.now)
+            grid.add_row(console.said(title), one.what, one.before, one.now)
     for word, names in (("column added", found.added), ("column removed", found.removed)):
         for name in names:
-            grid.add_row(word, name)
+            grid.add_row(console.said(word), name)
     for moved in found.moved:
         word = {True: "better", False: "worse", None: "moved"}[moved.better]
-        grid.add_row(f"metric {word}", f"{moved.metric} {moved.about}".strip(), moved.before, moved.now)
+        grid.add_row(console.said(f"metric {word}"), f"{moved.metric} {moved.about}".strip(), moved.before, moved.now)
     if grid.row_count:
         console.out.print(grid)
     else:
         console.line("ok", "nothing changed in policy, settings, columns and counts, and no metric moved")
-    console.line("note", f"{found.compared} metrics have an interval in both")
+    console.line("note", "{n:number} metrics have an interval in both", n=found.compared)
 
 
 def side_by_side(
@@ -78,9 +78,10 @@ def side_by_side(
         console.out.print_json(json.dumps(found.to_json()))
         return
     grid = Grid("", *found.runs)
-    grid.add_row("verdict", *found.verdicts)
+    grid.add_row(console.said("verdict"), *map(console.said, found.verdicts))
     for row in (*found.risks, *found.settings, *found.metrics):
-        grid.add_row(f"{row.what} (apart)" if row.apart else row.what, *row.values)
+        what = f"{console.said(row.what)} ({console.said('apart')})" if row.apart else console.said(row.what)
+        grid.add_row(what, *(console.figure(console.said(value)) for value in row.values))
     console.out.print(grid)
 
 
@@ -147,7 +148,8 @@ def keys_show(
 
 
 def _announce_key(key: SigningKey) -> None:
-    console.line("ok", f"releases are signed by key {key.keyid} ({key.public.scheme}, {key.source})")
+    about = {"key": key.keyid, "scheme": key.public.scheme, "place": key.source}
+    console.line("ok", "releases are signed by key {key} ({scheme}, {place})", **about)
     console.line("note", "give its public half to the readers of your releases: hybrid keys show > publisher.pem")
 
 
@@ -167,9 +169,10 @@ def policies(context: typer.Context) -> None:
 
     for name, path in packaged_policies().items():
         policy = load_policy(path)
-        console.line("ok", f"{name}  version {policy.version}, owner: {policy.owner}")
-        console.out.print(f"        {policy.description}")
-    console.out.print(
+        about = {"name": name, "version": policy.version, "owner": policy.owner}
+        console.line("ok", "{name}  version {version}, owner: {owner:own}", **about)
+        console.show(f"        {policy.description}")
+    console.show(
         "\nuse one by its name (policy: hospital), or write a file of your own that extends it (extends: hospital)"
     )
 
@@ -262,8 +265,8 @@ def _say_whether_drawn(finished: Finished | None, found: Sequence[Finished]) -> 
     if waiting:
         last = waiting[-1]
         said = "{run} is another one's: its {what:items} differs, so a new table was drawn"
-        about = {"run": last.words, "what": " and ".join(last.other)}
-        console.line("note", said, f"to publish that run: hybrid release {last.run.folder}", **about)
+        about = {"run": last.words, "what": " and ".join(last.other), "path": last.run.folder}
+        console.line("note", said, "to publish that run: hybrid release {path}", **about)
 
 
 def approve(
@@ -324,16 +327,20 @@ def status(
     if as_json:
         console.out.print_json(json.dumps(asdict(state)))
     else:
-        grid = Grid(Column("release", no_wrap=True), "data set", "verdict", "policy", "accepted by", "exposed")
+        grid = console.grid("release", "data set", "verdict", "policy", "accepted by", "exposed")
+        grid.columns[0].no_wrap = True
         for entry in state.releases:
-            exposed = "-" if entry.exposure is None else f"{entry.exposure.exposed_share:.2%}"
+            exposed = "-" if entry.exposure is None else console.figure(f"{entry.exposure.exposed_share:.2%}")
             names = ", ".join(acceptance.by for acceptance in entry.acceptances)
-            grid.add_row(entry.release, entry.data_set, entry.status, entry.policy, names, exposed)
+            verdict = console.said(entry.status)
+            grid.add_row(entry.release, entry.data_set, verdict, entry.policy, names, exposed)
         console.out.print(grid)
         for budget in state.budgets:
-            console.line("note", _spent(budget))
+            console.line("note", _SPENT, **_spent(budget))
         for event in state.events:
-            console.out.print(f"{event.at[:19]}  {event.data_set}  {event.outcome:<11}{event.message}")
+            outcome, message = console.said(event.outcome), console.said(event.message)
+            at = f"{console.figure(event.at[:10])} {event.at[11:19]}"
+            console.out.print(f"{at}  {event.data_set}  {outcome:<11} {message}")
         for waits in state.waiting:
             console.line("waiting", waits.message, waits.hint)
         for problem in state.problems:
@@ -341,22 +348,35 @@ def status(
         if state.releases:
             console.line("note", state.looked)
         if not state.problems and state.latest is not None:
-            console.line("ok", f"the last release is {state.latest}")
+            console.line("ok", "the last release is {name}", name=state.latest)
         if not (state.releases or state.events or state.problems or state.waiting):
-            console.line("note", f"{releases}: nothing is released yet", "hybrid release CONFIG")
+            console.line("note", "{path}: nothing is released yet", "hybrid release CONFIG", path=releases)
     if state.problems or state.waiting:
         raise typer.Exit(1 if state.problems else 4)
 
 
-def _spent(budget: SpentBudget) -> str:
+_SPENT = (
+    "privacy budget of {people} ({unit}): {n:number} draws in 365 days spent rho = {rho:form}, "
+    "epsilon = {epsilon:form} at delta = {delta:form}; all {draws:number}: rho = {all_rho:form}, "
+    "epsilon = {all_epsilon:form} at delta = {all_delta:form}"
+)
+
+
+def _spent(budget: SpentBudget) -> dict[str, str]:
     from hybrid.privacy.accounting import at_most
 
-    year = f"epsilon = {at_most(budget.epsilon_of_the_year, 3)} at delta = {at_most(budget.delta_of_the_year, 2)}"
-    whole = f"epsilon = {at_most(budget.epsilon, 3)} at delta = {at_most(budget.delta, 2)}"
-    return (
-        f"privacy budget of {budget.people} ({budget.unit}): {budget.draws_of_the_year} draws in 365 days spent rho = "
-        f"{at_most(budget.rho_of_the_year, 4)}, {year}; all {budget.draws}: rho = {at_most(budget.rho, 4)}, {whole}"
-    )
+    return {
+        "people": budget.people,
+        "unit": console.said(budget.unit),
+        "n": f"{budget.draws_of_the_year:,}",
+        "rho": at_most(budget.rho_of_the_year, 4),
+        "epsilon": at_most(budget.epsilon_of_the_year, 3),
+        "delta": at_most(budget.delta_of_the_year, 2),
+        "draws": f"{budget.draws:,}",
+        "all_rho": at_most(budget.rho, 4),
+        "all_epsilon": at_most(budget.epsilon, 3),
+        "all_delta": at_most(budget.delta, 2),
+    }
 
 
 def retain(
@@ -374,18 +394,19 @@ def retain(
     from hybrid.publication.withdraw import retain as remove
 
     def agreed(found: Retention) -> bool:
-        said = "would be removed" if dry_run else "are removed"
-        console.line("note", f"{len(found.removed)} releases {said}: {', '.join(found.removed)}")
+        happens = "would be removed" if dry_run else "are removed"
+        names = ", ".join(found.removed)
+        console.line("note", f"{{n:number}} releases {happens}: {{names}}", n=len(found.removed), names=names)
         if dry_run or not (sys.stdin.isatty() and sys.stderr.isatty()):
             return not dry_run
-        return typer.confirm("remove them?", default=False, err=True)
+        return typer.confirm(console.said("remove them?"), default=False, err=True)
 
     found = remove(releases, work, keep, agreed)
     for name in found.left:
-        console.line(
-            "note", f"{shown(name)} is not, or not as, this installation published it; it was left", "hybrid status"
-        )
-    console.line("ok", f"{len(found.removed)} releases removed, {len(found.kept)} kept")
+        said = "{name} is not, or not as, this installation published it; it was left"
+        console.line("note", said, "hybrid status", name=shown(name))
+    counts = {"n": f"{len(found.removed):,}", "kept": f"{len(found.kept):,}"}
+    console.line("ok", "{n:number} releases removed, {kept:number} kept", **counts)
 
 
 def verify(
@@ -408,7 +429,7 @@ def verify(
     problems = check(release, keys)
     if problems:
         raise VerificationError(problems)
-    console.line("ok", f"{release}: every file is as it was published")
+    console.line("ok", "{path}: every file is as it was published", path=release)
     _print_signer(release, keys)
     mark = read_mark(release)
     if mark is not None:
@@ -424,13 +445,16 @@ def _print_signer(release: Path, keys: list[SSlibKey]) -> None:
     if signed is None:
         console.line("note", "authorship was not checked: the release is unsigned")
         return
-    made = signed.certificate["created"][:19].replace("T", " ")
-    about = f"release {signed.certificate['release']}, made {made} UTC"
+    made = signed.certificate["created"]
+    about = {"name": signed.certificate["release"], "day": made[:10], "time": made[11:19]}
+    made_then = "release {name}, made on {day:date} at {time} UTC"
     if keys:
-        console.line("ok", f"signed by key {', '.join(signers(signed, keys).values())}: {about}")
+        names = ", ".join(signers(signed, keys).values())
+        console.line("ok", f"signed by key {{key}}: {made_then}", **about, key=names)
     else:
         hint = "hybrid verify DIR --key PUBLIC, with a public key that did not come with the release"
-        console.line("note", f"authorship was not checked: {about}, names key {', '.join(signed.keyids)}", hint)
+        names = ", ".join(signed.keyids)
+        console.line("note", f"authorship was not checked: {made_then}, names key {{key}}", hint, **about, key=names)
 
 
 def dossier(
@@ -484,17 +508,21 @@ def withdraw(
 
     found = take_back(Path(release).name, releases, work, by, reason)
     given = found.withdrawal
-    console.line("ok", f"{given.release} is withdrawn since {given.at[:10]} by {given.by}: {given.reason}")
+    about = {"name": given.release, "day": given.at[:10], "by": given.by, "reason": given.reason}
+    console.line("ok", "{name} is withdrawn since {day:date} by {by}: {reason}", **about)
     if found.latest is None:
         console.line("note", "there is no other release that could be the latest", "hybrid release CONFIG")
     else:
-        console.line("ok", f"the latest release is {found.latest}")
+        console.line("ok", "the latest release is {name}", name=found.latest)
     for copy in found.deliveries:
-        newer = "" if copy.newest == given.release else f", and {copy.newest} later"
+        newer = "" if copy.newest == given.release else ", and {newest} later"
         console.line(
             "note",
-            f"delivered to {copy.target} on {copy.at[:10]}{newer}",
+            f"delivered to {{place}} on {{day:date}}{newer}",
             "tell who reads it there; hybrid deliver CONFIG replaces it",
+            place=copy.target,
+            day=copy.at[:10],
+            newest=copy.newest,
         )
 
 

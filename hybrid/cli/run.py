@@ -113,7 +113,7 @@ def _show_completed(done: Completed | None, target: Path, folder: Path) -> None:
         console.line("error", "nothing was completed: the policy blocks the draw that the cells would come from")
         raise typer.Exit(3)
     console.show("completed rows   {path}  ({words:text})", path=target, words=done.words)
-    console.line("note", "they may leave once the draw is released", f"hybrid release {folder}")
+    console.line("note", "they may leave once the draw is released", "hybrid release {path}", path=folder)
     console.line("note", NOT_JUDGED)
 
 
@@ -188,7 +188,7 @@ def anonymize(config: ConfigPath, out: Out = None, set_: Settings = None, seed: 
     with console.progress() as progress:
         if person.is_pushed_down:
             done = write_in_warehouse(person, folder, progress)
-            labels = f"{done.labels} (a table of the warehouse)"
+            labels = console.said("{table} (a table of the warehouse)", table=done.labels)
         elif not loaded.is_linked and is_for_duckdb(person):
             done = write_from_files(person, folder, seed, progress)
         if done is not None:
@@ -199,20 +199,38 @@ def anonymize(config: ConfigPath, out: Out = None, set_: Settings = None, seed: 
 
             result = write_anonymized(Pipeline(loaded, seed, progress=progress), folder)
     if loaded.is_linked:
-        console.line("note", f"the labels are those of the person table, {loaded.links.person}")
+        console.line("note", "the labels are those of the person table, {table}", table=loaded.links.person)
     if done is not None:
         place = "stayed there" if person.is_pushed_down else "were not read into memory"
-        console.line("ok", f"{done.engine}: {result.records:,} rows {place}, {done.combinations:,} combinations")
+        console.line(
+            "ok",
+            f"{{engine}}: {{n:number}} rows {place}, {{combinations:number}} combinations",
+            engine=done.engine,
+            n=f"{result.records:,}",
+            combinations=f"{done.combinations:,}",
+        )
     if done is not None and person.is_pushed_down:
         for transfer in done.transfers:
-            console.out.print(f"        {transfer.words}")
+            console.show(f"        {transfer.words}")
     levels = "" if result.levels is None else "  ".join(f"{name} {level}" for name, level in result.levels.items())
-    smallest = f"{result.smallest:,} {result.unit}"
     if not result.k_anonymous:
         console.line("note", "no k-anonymity: no step made groups that are equal in all quasi-identifiers")
-    console.line("ok", f"{result.records:,} records, {result.classes:,} classes, smallest {smallest}")
-    console.line("ok", f"suppressed {result.suppressed:,}   loss {result.loss['value']:.4f}   {levels}")
-    console.out.print(f"\nlabels  {labels}")
+    console.line(
+        "ok",
+        "{n:number} records, {classes:number} classes, smallest {least:number} {unit}",
+        n=f"{result.records:,}",
+        classes=f"{result.classes:,}",
+        least=f"{result.smallest:,}",
+        unit=console.said(result.unit),
+    )
+    console.line(
+        "ok",
+        "suppressed {n:number}   loss {loss:form}   {levels}",
+        n=f"{result.suppressed:,}",
+        loss=f"{result.loss['value']:.4f}",
+        levels=levels,
+    )
+    console.show("\nlabels  {place}", place=labels)
 
 
 def audit(
@@ -259,7 +277,8 @@ def audit(
         return
     console.print_verdict(verdict, language=language_of(loaded.publish.language))
     if league is not None:
-        console.line("note", f"the report has the verdicts of the laboratory {league.name} beside the numbers")
+        said = "the report has the verdicts of the laboratory {name} beside the numbers"
+        console.line("note", said, name=league.name)
     console.show("\nreport  {path}", path=folder / REPORT)
 
 
@@ -282,7 +301,7 @@ def audit_dp(
 ) -> None:
     """Attack a configuration to test its claimed privacy budget.
 
-    Attacks on the whole walk, on tables of canaries.
+    Attacks on the whole pipeline, on tables of canaries.
     """
     from hybrid.base.ownership import check_replaceable
     from hybrid.base.rng import fresh_seed
@@ -300,12 +319,20 @@ def audit_dp(
         )
     write_privacy_audit(found, folder)
     for attack in found.attacks:
-        stated = f"stated {attack.quantity} {attack.stated:.4g} at delta {attack.delta:g}"
-        said = f"{attack.name}: {attack.quantity} is at least {attack.lower:.4g}; {stated} ({attack.detail})"
-        console.line("error" if attack.refutes else "ok", said)
-    console.out.print(f"\nresult  {folder / RESULT}")
+        console.line(
+            "error" if attack.refutes else "ok",
+            "{attack}: {quantity} is at least {lower:form}; stated {quantity} {stated:form} at delta {delta:form} "
+            "({detail})",
+            attack=console.said(attack.name),
+            quantity=attack.quantity,
+            lower=f"{attack.lower:.4g}",
+            stated=f"{attack.stated:.4g}",
+            delta=f"{attack.delta:g}",
+            detail=console.said(attack.detail),
+        )
+    console.show("\nresult  {path}", path=folder / RESULT)
     if found.refuted:
-        console.out.print("REFUTED: the walk is not as private as the configuration states; release nothing of it")
+        console.show("REFUTED: the pipeline is not as private as the configuration states; release nothing of it")
         raise typer.Exit(1)
 
 

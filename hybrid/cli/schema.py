@@ -29,12 +29,11 @@ def schema(
         typer.echo(json.dumps(made, indent=1, ensure_ascii=False))
         return
     write_json(out, made)
-    console.line("ok", f"{out}: written")
+    console.line("ok", "{path}: written", path=out)
     if facts:
         return
-    console.out.print(
-        "\nfirst line of a configuration beside it, for editors with the YAML language server:\n" + first_line(out.name)
-    )
+    console.show("\nfirst line of a configuration beside it, for editors with the YAML language server:")
+    console.out.print(first_line(out.name))
 
 
 GROUP = CommandGroup("Look", (schema,))

@@ -49,8 +49,9 @@ def tour_steps(rows: int) -> tuple[TourStep, ...]:
             "Guess",
             "Roles, kinds and hierarchies of the columns are guessed; every guess is marked for review.",
             ("init", "demo/admissions.csv", "--out", "mine/config.yaml"),
-            f"Open mine/config.yaml, and {config} beside it: the second says what people decided about the same table, "
-            "why, and who signed. hybrid desk mine/config.yaml shows the guesses on a page, with a choice for each.",
+            "Open mine/config.yaml, and demo/config.yaml beside it: the second says what people decided about the same "
+            "table, why, and who signed. hybrid desk mine/config.yaml shows the guesses on a page, with a choice for "
+            "each.",
         ),
         TourStep(
             "Check",
@@ -66,7 +67,7 @@ def tour_steps(rows: int) -> tuple[TourStep, ...]:
             "table, were noticed. It is no proof: the line Not tried names attacks that nobody made, and 'not ruled "
             "out' beside a question means: nothing was found, but among so few people a leak a little above the limit "
             "would look like chance. More people narrow that. With fewer rows the verdict can be a review. "
-            f"Open {run}/report.html: its first page says what was found, and why.",
+            "Open runs/tour/report.html: its first page says what was found, and why.",
         ),
         TourStep(
             "Release",
@@ -80,7 +81,7 @@ def tour_steps(rows: int) -> tuple[TourStep, ...]:
             "Look back",
             "The ledger of all releases, and what waits for a decision.",
             ("status",),
-            f"hybrid desk {config} shows all of this on a page, and takes the decision there.",
+            "hybrid desk demo/config.yaml shows all of this on a page, and takes the decision there.",
             (0, 1, _WAITING),
         ),
         TourStep(
@@ -121,18 +122,20 @@ def tour(
         if step.after_answer not in (None, code):
             continue
         number += 1
-        console.out.print(
-            f"\n{number} of {max(number, without_review)}: {step.title}\n{step.before}\n\n$ {shell_line(step)}"
-        )
-        if not yes and not typer.confirm("run it?", default=True):
-            console.out.print(f"the tour ends here; what it made is in {folder}")
+        place = {"n": number, "all": max(number, without_review), "title": console.said(step.title)}
+        console.show("\n{n:number} of {all:number}: {title}", **place)
+        console.show(step.before)
+        console.out.print(f"\n$ {shell_line(step)}")
+        if not yes and not typer.confirm(console.said("run it?"), default=True):
+            console.show("the tour ends here; what it made is in {path}", path=folder)
             return
         code = subprocess.run([sys.executable, "-m", "hybrid", *step.command], cwd=folder).returncode
         if code not in step.answers:
             raise typer.Exit(code)
-        console.out.print(f"\n{step.after}")
-    console.out.print(
-        f"\nThe tour is over; all of it is in {folder}. Next: your own table, hybrid desk TABLE, or hybrid init TABLE."
+        console.show(f"\n{step.after}")
+    console.show(
+        "\nThe tour is over; all of it is in {path}. Next: your own table, hybrid desk TABLE, or hybrid init TABLE.",
+        path=folder,
     )
 
 

@@ -90,7 +90,7 @@ class TradeOff:
             said = [(name, self.words.at(one, column)) for name, one in points]
             changes = [pair for at, pair in enumerate(said) if at == 0 or pair[1] != said[at - 1][1]]
             if len(changes) > 1:
-                yield f"from {what} = " + ", ".join(f"{name}: {words}" for name, words in changes)
+                yield "; ".join(f"from {what} = {name}: {words}" for name, words in changes)
 
 
 def trade_off_of(

@@ -158,9 +158,10 @@ def _mixed_levels(people: Table, found: Anonymization, back: str) -> Iterator[Fi
     if found.options.models:
         alone = found.options.model_copy(update={"models": ()})
         price = anonymize(found.coarsened, found.hierarchies, alone, population=found.population)
-        if found.anonymized.result.loss["value"] > (1 + CLEARLY) * price.result.loss["value"]:
+        without = _amount_lost(alone, price)
+        if found.anonymized.result.loss["value"] > (1 + CLEARLY) * price.result.loss["value"] and without != lost:
             rules = " and ".join(words_of(model) for model in found.options.models)
-            yield Finding("note", f"because of {rules}, that is {lost} instead of {_amount_lost(alone, price)}", _RULE)
+            yield Finding("note", f"because of {rules}, that is {lost} instead of {without}", _RULE)
 
 
 def _amount_lost(options: AnonymizeOptions, found: AnonymizedTable) -> str:

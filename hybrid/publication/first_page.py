@@ -9,6 +9,7 @@ from typing import Any
 from hybrid.anonymize.result import AnonymizationResult
 from hybrid.evaluation import REGISTRY
 from hybrid.evaluation.measure import Evaluation, Measure, NotComputable
+from hybrid.publication.criteria import criterion_of
 from hybrid.publication.gate import first_page_sentences, folds_of
 from hybrid.publication.lamps import Lamp, lamps
 from hybrid.publication.power import accepted_sentences, not_tried
@@ -123,9 +124,24 @@ def answer(verdict: Verdict) -> str:
             accepted = " The policy accepts that in so small a table some leaks cannot be excluded." * smaller
             return f"Every rule of the policy is met.{accepted}"
         case "block":
-            return "This table must not leave: at least one rule of the policy forbids it."
+            return " ".join(["This table must not leave: at least one rule of the policy forbids it.", *about(verdict)])
         case "review":
-            return f"Your decision is needed. {open_rules(verdict)} None of them forbids the release."
+            needed = f"Your decision is needed. {open_rules(verdict)} None of them forbids the release."
+            return " ".join([needed, *about(verdict)])
+
+
+def about(verdict: Verdict) -> Iterator[str]:
+    """Whether what is not met is a risk for people, or makes the table useless: readers decide differently on these."""
+    failed = [check for check in verdict.open_checks if check.status != "not judged"]
+    people = sum(criterion_of(check.metric) is not None for check in failed)
+    use = sum(check.metric in REGISTRY for check in failed) - people
+    if failed and use == len(failed):
+        yield "All that is not met is about what the table is good for."
+    elif failed and people == len(failed):
+        yield "All that is not met is about risks for the people in the data."
+    else:
+        yield from [f"Not met about risks for the people in the data: {people}."] * bool(people)
+        yield from [f"Not met about what the table is good for: {use}."] * bool(use)
 
 
 def open_rules(verdict: Verdict) -> str:

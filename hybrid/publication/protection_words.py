@@ -6,7 +6,7 @@ from collections.abc import Iterator, Mapping
 from typing import Any
 
 from hybrid.anonymize.result import AnonymizationResult
-from hybrid.base.words import listed
+from hybrid.base.words import named
 from hybrid.constraints.registry import learns_values
 from hybrid.protect.protect_table import BELOW_LABELS
 from hybrid.publication.guarantee import (
@@ -90,7 +90,7 @@ def _single(config: Mapping[str, Any]) -> str:
 def _identifiers(table: TableFacts, config: Mapping[str, Any]) -> str:
     if not table.identifiers:
         return "No column is marked as the name or number of a person."
-    names = listed(table.identifiers)
+    names = named(table.identifiers)
     if (config.get("output") or {}).get("identifiers") == "drop":
         return f"Columns that name a person were left out: {names}."
     return f"Columns that name a person hold made-up values: {names}."
@@ -100,10 +100,10 @@ def _protected(protected: Mapping[str, Any] | None) -> Iterator[str]:
     changed, below = _changed(protected), _changed(protected, below_labels=True)
     others = [name for name in changed if name not in below]
     if protected is not None and others:
-        yield f"Values that fewer than {protected['min_count']} people have were replaced in {listed(others)}."
+        yield f"Values that fewer than {protected['min_count']} people have were replaced in {named(others)}."
     if protected is not None and below:
         yield (
-            f"{listed(below)}: made coarser as they are. Exact values that fewer than {protected['min_count']} people "
+            f"{named(below)}: made coarser as they are. Exact values that fewer than {protected['min_count']} people "
             "have were then written as a group that enough people share, such as Other; numbers and dates became "
             "others of the same group."
         )
@@ -123,7 +123,7 @@ def _anonymized(table: TableFacts, anonymization: AnonymizationResult | None) ->
     yield from technique_sentences(anonymization)
     models = [str(model["attribute"]) for model in anonymization.models if "attribute" in model]
     if models:
-        names = listed(list(dict.fromkeys(models)))
+        names = named(list(dict.fromkeys(models)))
         yield f"Each group of look-alikes also had to meet a rule about {names}."
     if not anonymization.suppressed and not makes_labels(anonymization):
         yield "No record was left out for them."
@@ -142,11 +142,13 @@ def _anonymized(table: TableFacts, anonymization: AnonymizationResult | None) ->
 
 def _alike(table: TableFacts, anonymization: AnonymizationResult) -> str:
     if not anonymization.k_anonymous:
-        return f"Values of these columns were changed, and no groups of people look alike: {listed(table.generalized)}."
+        return f"Values of these columns were changed, and no groups of people look alike: {named(table.generalized)}."
     size = text_of(anonymization.smallest)
     people = "records" if anonymization.rows_are_persons else "people"
+    if anonymization.smallest < 2:
+        return f"Single {people} stay alone in these columns, coarse as they are: {named(table.generalized)}."
     how = "changed" if masks_values(anonymization) else "made coarser"
-    return f"These columns were {how} until at least {size} {people} look alike in them: {listed(table.generalized)}."
+    return f"These columns were {how} until at least {size} {people} look alike in them: {named(table.generalized)}."
 
 
 def _sampled(sample: SampleOptions, unit: str) -> str:
@@ -160,7 +162,7 @@ def _sampled(sample: SampleOptions, unit: str) -> str:
         case "simple":
             return f"Of the {unit}s{remained}, {share} were drawn at random and used."
         case _:
-            groups = "look-alikes" if sample.by == "equivalence_class" else f"equal {listed(sample.by)}"
+            groups = "look-alikes" if sample.by == "equivalence_class" else f"equal {named(sample.by)}"
             least = f", but at least {sample.minimum} of each group (or all of a smaller one)" if sample.minimum else ""
             return f"In each group of {groups}, {share} of the {unit}s were drawn at random and used{least}."
 
@@ -211,7 +213,7 @@ def _rows_written(off: bool) -> str:
 def _left(table: TableFacts, protected: Mapping[str, Any] | None) -> Iterator[str]:
     left = [name for name in table.as_they_are if name not in _changed(protected)]
     if left:
-        yield f"Left as they are, so that real values can come out: {listed(left)}."
+        yield f"Left as they are, so that real values can come out: {named(left)}."
     else:
         yield "No column was left as it is."
 

@@ -8,6 +8,7 @@ people and within the values of the ``minimum``-th smallest and largest person.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, replace
 from itertools import pairwise
@@ -230,6 +231,24 @@ def _texts(values: pd.Series) -> pd.Series:
     return values.astype(object).map(str, na_action="ignore")
 
 
+_NUMBER = r"[-−+<]?\d.*"
+_NAMES = re.compile(
+    rf"(.* )?(missing|rare values together|below {_NUMBER}|{_NUMBER} to below {_NUMBER}|{_NUMBER} and above)|\(.*\)",
+    re.DOTALL,
+)
+"""Texts that end like a name of the program's own for a group, or are in brackets like one for an estimate."""
+
+
+def _quoted(value: str) -> str:
+    return f"'{value}'" if _NAMES.fullmatch(value) else value
+
+
+def in_column(column: str, label: str) -> str:
+    """A group named with its column; the value is in quotes where both together read like another name."""
+    together = f"{column} {label}"
+    return f"{column} '{label}'" if _NAMES.fullmatch(together) and not _NAMES.fullmatch(label) else together
+
+
 MOST_VALUES = 100
 """Categories of a column with a group of their own, at most; the rarer ones are one group."""
 
@@ -251,8 +270,12 @@ class PeopleGroups:
 
     @property
     def labels(self) -> list[str]:
-        names = [*self.cells.labels, "missing"]
-        return ["rare values together" if names[at] == OTHER and self.cells.pooled else names[at] for at in self.named]
+        """Name of each group; a category that reads like a name of the program's own is in quotes."""
+        values = len(self.cells._categories)
+        names = [*map(_quoted, self.cells.labels[:values]), *self.cells.labels[values:], "missing"]
+        if self.cells.pooled:
+            names[values] = "rare values together"
+        return [names[at] for at in self.named]
 
     def places(self, table: Table) -> Array:
         """Group of each row, -1 for none; shape (n,), int64."""

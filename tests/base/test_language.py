@@ -20,11 +20,13 @@ from hybrid.base.language import (
     language_of,
     languages,
 )
+from hybrid.base.words import named
 from hybrid.evaluation.planted_leaks import FORMS, LEAKS
 from hybrid.pipeline.evaluation_price import EvaluationSeconds
 from hybrid.publication.description.statement import UNFIT
 from hybrid.publication.dossier.dossier import headings
 from hybrid.publication.policy import load_policy, packaged_policies
+from hybrid.table.cells import _NAMES, in_column
 from tests.helpers.prose import prose
 
 GERMAN = catalogue("de")
@@ -41,8 +43,17 @@ SAMPLES = {
     "title": "Zq zq",
     "words": "Zq zq.",
     "items": "zq, zp and zr",
+    "names": "zq, zp and zr",
+    "label": "zq",
 }
-SAID = SAMPLES | {"date": "31.01.2026", "text": GERMAN.say("everybody"), "items": "zq, zp und zr"}
+WORDS = [one.english for one in (*GERMAN.messages, *GERMAN.labels) if not one.kinds and one.english.count(" ") < 3]
+"""Texts of the catalogue that a value or a column can read like."""
+SAID = SAMPLES | {
+    "date": "31.01.2026",
+    "text": GERMAN.say("everybody"),
+    "items": "zq, zp und zr",
+    "names": "zq, zp und zr",
+}
 PAGES = (
     *("publication/first_page.py", "publication/lamps.py", "publication/criteria.py"),
     *("publication/private_words.py", "publication/protection_words.py", "publication/roles.py"),
@@ -195,3 +206,33 @@ def test_data_holds_no_sentence_that_the_catalogue_knows() -> None:
     assert GERMAN.say(accepted).startswith("Trotzdem namentlich angenommen von: A. Muster (nicht nachgewiesen")
     alike = "These 2 seeds show no difference between the 2 configurations."
     assert GERMAN.say(f"{alike} k comes first, perhaps by chance.").startswith(f"{GERMAN.say(alike)} k kommt")
+
+
+def test_a_value_and_a_column_that_read_like_the_catalogue_stay() -> None:
+    """They stay as they are, or the page with them is English as a whole; one word is never in the way."""
+    group, columns = (
+        "{}: 3.0 % of the rows instead of 4.5 %",
+        "Each group of look-alikes also had to meet a rule about {}.",
+    )
+    for word in WORDS:
+        shown = in_column("ward", f"'{word}'" if _NAMES.fullmatch(word) else word)
+        assert GERMAN.label(shown) == shown
+        for text, begin, end in (
+            (group.format(shown), shown, ": 3,0 % der Zeilen statt 4,5 %"),
+            (columns.format(named(["ward", word])), "", f": ward und {named([word])}."),
+        ):
+            try:
+                said = GERMAN.say(text)
+            except NoTranslation:
+                assert not word.isalnum()
+            else:
+                assert said.startswith(begin) and said.endswith(end), said
+
+
+def test_what_the_program_calls_groups_is_said_and_is_known_where_they_are_named() -> None:
+    for one in GERMAN.labels:
+        name = filled(one, SAMPLES)
+        assert GERMAN.label(name) != name and _NAMES.fullmatch(name)
+        in_a_column = f"my age {name}" if name.startswith("(") else f"my age {GERMAN.label(name)}"
+        assert GERMAN.label(f"my age {name}") == in_a_column
+    assert in_column("x below", "5") == "x below '5'" and GERMAN.label("x below '5'") == "x below '5'"

@@ -7,13 +7,19 @@ import re
 import shutil
 from html import escape
 from pathlib import Path
+from typing import Any
 
 import pytest
+import typer
 import yaml
 
 import hybrid.cli
 from hybrid.base.language import catalogue
+from hybrid.cli import app
+from hybrid.cli.spoken import paragraphs
+from hybrid.cli.tour import tour_steps
 from tests.cli.cli_jobs import edit, exit_code
+from tests.cli.printed import printed
 from tests.helpers.german import not_german, words_of
 from tests.pipeline.tables import hospital
 
@@ -60,6 +66,29 @@ def test_check_run_and_release(job: Path, capsys: pytest.CaptureFixture[str], tm
     said = capsys.readouterr()
     assert "Hinweis" in said.out and "Bericht" in said.out and "Synthese ..." in said.err
     assert english_lines(f"{said.out}{said.err}", data) == []
+    (name,) = (one.name for one in (tmp_path / "releases").iterdir() if one.is_dir() and not one.is_symlink())
+    of_program = {"tstr", "default", "python -m", "exact", "out", *(f"{tmp_path / 'out'}",)}
+    capsys.readouterr()
+    assert exit_code("deliver", job) == 2
+    assert "nennt keinen Ort" in capsys.readouterr().err
+    for command in (
+        ["anonymize", job, "--out", tmp_path / "labels"],
+        ["trade-off", job, "--k", 3, "--limit", 0.02],
+        ["hierarchy", "show", job, "age"],
+        ["hierarchy", "check", job, "age"],
+        ["status"],
+        ["difference", tmp_path / "out"],
+        ["side-by-side", tmp_path / "out", tmp_path / "out"],
+        ["verify", tmp_path / "releases" / name],
+        ["retain", "--keep", 1],
+        ["keys", "rotate"],
+        ["policies"],
+        ["withdraw", name, "--by", "A. Muster", "--reason", "good"],
+    ):
+        assert exit_code(*command) == 0, command
+        said = capsys.readouterr()
+        text = f"{said.out}{said.err}".replace(name, " ")
+        assert said.out and english_lines(text, data | of_program) == [], command
 
 
 @pytest.mark.parametrize(
@@ -127,8 +156,83 @@ def test_every_message_that_is_said_with_facts_is_said_somewhere() -> None:
     assert len(said & {one.english for one in (*GERMAN.messages, *GERMAN.templates)}) > 40
     for one in GERMAN.templates:
         assert set(one.kinds) == one.translated_places, one.english
-        assert one.english in page or any(_is_part(part, one.english) for part in said), one.english
+        assert not one.kinds or one.english in page or any(_is_part(part, one.english) for part in said), one.english
 
 
 def _is_part(part: str, of: str) -> bool:
     return part in of or of in part
+
+
+def _commands() -> dict[tuple[str, ...], Any]:
+    """Every command of the program in English, by the words that call it."""
+    found: dict[tuple[str, ...], Any] = {(): typer.main.get_command(app)}
+    for words, one in [*found.items()]:
+        found |= {(*words, name): below for name, below in one.commands.items()}
+    for words, one in [*found.items()]:
+        found |= {(*words, name): below for name, below in getattr(one, "commands", {}).items()}
+    return found
+
+
+def test_every_text_of_help_has_a_german_one() -> None:
+    commands = _commands()
+    assert len(commands) > 45
+    for words, command in commands.items():
+        for one in (command, *command.params):
+            told = [*paragraphs(getattr(one, "help", None) or ""), getattr(one, "rich_help_panel", None)]
+            missing = [text for text in told if isinstance(text, str) and GERMAN.alone(text) is None]
+            assert not missing, (words, missing)
+
+
+def test_help_is_german(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("COLUMNS", "400")
+    names = {name for words, one in _commands().items() for name in (*words, *(param.name for param in one.params))}
+    for words in _commands():
+        assert exit_code(*words, "--help") == 0
+        said = capsys.readouterr().out
+        assert "Aufruf:" in said and "Diese Hilfe zeigen" in said
+        assert english_lines(_NOT_PROSE.sub(" ", said), names) == [], words
+    monkeypatch.delenv("HYBRID_LANGUAGE")
+    assert exit_code("--help") == 0
+    assert "Usage:" in capsys.readouterr().out
+
+
+_NOT_PROSE = re.compile(r"[│╭╰─╯╮]|\[[^\]]*\]|\b[A-Z][A-Z|:=.]+\b")
+"""Frames, choices, and what stands for a value."""
+
+
+def test_every_text_that_a_command_prints_has_a_german_one() -> None:
+    known = {*GERMAN.terms, *(one.english for one in (*GERMAN.messages, *GERMAN.templates))}
+    texts = [*printed()]
+    assert len(texts) > 150
+    missing = [(where, text) for where, text in texts if text is None or not (text in known or CODE.fullmatch(text))]
+    assert not missing
+
+
+CODE = re.compile(r"hybrid( [a-z-]+)+( CONFIG)?|ssh-keygen -Y sign -n hybrid-approval -f KEY FILE")
+"""Command lines, which are the same in every language."""
+
+
+def test_steps_of_the_tour_are_german() -> None:
+    for step in tour_steps(300):
+        assert all(GERMAN.alone(text) is not None for text in (step.title, step.before, step.after)), step.title
+
+
+@pytest.mark.parametrize(
+    "command",
+    [
+        ["chek"],
+        ["check"],
+        ["check", "x", "y"],
+        ["check", "x", "--foo"],
+        ["mock", "x", "--rows"],
+        ["mock", "x", "--rows", "a"],
+        ["mock", "x", "--rows", "0"],
+        ["--log-format", "x", "check"],
+        ["init"],
+        ["demo", "x", "--linked", "--single"],
+    ],
+)
+def test_a_line_that_cannot_be_read(capsys: pytest.CaptureFixture[str], command: list[str]) -> None:
+    assert exit_code(*command) == 2
+    said = capsys.readouterr().err
+    assert "Fehler: " in said and english_lines(said, {"chek"}) == []

@@ -412,6 +412,10 @@ FALSIFIERS: Falsifiers = {
     # Steps in plain words
     r"No column was made coarser\.": (f"{CANARIES}::test_without_protection_they_come_out",),
     r"These columns were made coarser until at least [\d,]+ (records|people) look alike in them: .*\.": EVERY_CLASS,
+    r"Single (records|people) stay alone in these columns, coarse as they are: .*\.": (
+        *EVERY_CLASS,
+        f"{FIRST_PAGE}::test_people_who_are_alone_are_not_said_to_look_alike",
+    ),
     r"These columns were changed until at least [\d,]+ (records|people) look alike in them: .*\.": (
         *LOOK_ALIKE,
         f"{MASKED}::test_groups_have_k_persons_who_are_equal",

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import ast
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from functools import cache
 from pathlib import Path
 from typing import Any
@@ -36,10 +36,16 @@ def patterns_of(sentence: str, falsifiers: Falsifiers) -> list[str]:
     return [pattern for pattern in falsifiers if re.fullmatch(pattern, sentence)]
 
 
-def absent(falsifiers: Falsifiers) -> list[str]:
-    """Falsifiers that are no tests."""
+def faults(said: Collection[str], falsifiers: Falsifiers) -> list[str]:
+    """Sentences that not exactly one pattern fits, patterns of no sentence, and falsifiers that are no tests."""
+    patterns = {sentence: patterns_of(sentence, falsifiers) for sentence in sorted(said)}
+    used = {pattern for found in patterns.values() for pattern in found}
     named = sorted({node for nodes in falsifiers.values() for node in nodes})
-    return [node for node in named if node.split("::")[1] not in _names_in(node.split("::")[0])]
+    return [
+        *(sentence for sentence, found in patterns.items() if len(found) != 1),
+        *(pattern for pattern in falsifiers if pattern not in used),
+        *(node for node in named if node.split("::")[1] not in _names_in(node.split("::")[0])),
+    ]
 
 
 @cache

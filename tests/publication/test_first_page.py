@@ -418,3 +418,30 @@ def test_rows_that_broke_rules_between_columns_are_said() -> None:
     text = said({"constraints": [{"combinations": ["a", "b"]}], "transition": transition})
     assert "Rows that broke a rule between columns were drawn again." in text
     assert "only to see which of them occur together" in text
+
+
+def test_people_who_are_alone_are_not_said_to_look_alike() -> None:
+    alone = said({}, anonymized=an_anonymization(min_class_size=1))
+    assert "Single records stay alone in these columns, coarse as they are: age and sex." in alone
+    assert "look alike in them" not in alone and "alone" not in said({}, anonymized=an_anonymization(min_class_size=2))
+
+
+@pytest.mark.parametrize(
+    ("metrics", "expected"),
+    [
+        (["singling_out", "membership"], "All that is not met is about risks for the people in the data."),
+        (["tstr", "lost_column"], "All that is not met is about what the table is good for."),
+        (
+            ["tstr", "lost_column", "membership"],
+            "Not met about risks for the people in the data: 1. Not met about what the table is good for: 2.",
+        ),
+        ([None, "tstr"], "Not met about what the table is good for: 1."),
+        ([None], ""),
+    ],
+)
+@pytest.mark.parametrize("status", ["review", "block"])
+def test_what_is_not_met_is_about_people_or_about_use(metrics: list[str | None], expected: str, status: Any) -> None:
+    checks = [Check(str(name), status, "found", metric=name) for name in metrics]
+    verdict = Verdict.of("p", (*checks, check("inference", "not judged", None), check("discriminator")))
+    assert verdict.status == status
+    assert answer(verdict).partition("forbids ")[2].partition(".")[2].strip() == expected

@@ -17,7 +17,7 @@ from hybrid.publication.private_words import account, guarantee
 from hybrid.publication.table_facts import TableFacts
 from hybrid.publication.verdict import Verdict
 from tests.publication.conftest import a_policy
-from tests.publication.falsifiers import absent, patterns_of, sentences
+from tests.publication.falsifiers import faults, patterns_of, sentences
 from tests.publication.private_sentences import FALSIFIERS
 
 UNITS: tuple[dict[str, Any], ...] = (
@@ -64,16 +64,8 @@ def said() -> set[str]:
     return {sentence for chosen in grid for sentence in sentences(a_certificate(*chosen))}
 
 
-def test_every_sentence_is_in_the_table_once(said: set[str]) -> None:
-    assert [sentence for sentence in sorted(said) if len(patterns_of(sentence, FALSIFIERS)) != 1] == []
-
-
-def test_every_pattern_is_that_of_a_sentence(said: set[str]) -> None:
-    assert set(FALSIFIERS) == {pattern for sentence in said for pattern in patterns_of(sentence, FALSIFIERS)}
-
-
-def test_every_falsifier_is_a_test() -> None:
-    assert absent(FALSIFIERS) == []
+def test_the_table_has_every_sentence_with_its_tests(said: set[str]) -> None:
+    assert faults(said, FALSIFIERS) == []
 
 
 def test_a_further_sentence_is_noticed() -> None:

@@ -12,7 +12,7 @@ from pydantic import Field, field_validator
 
 from hybrid.base.arrays import Mask
 from hybrid.base.errors import Problem
-from hybrid.base.words import listed
+from hybrid.base.words import listed, named
 from hybrid.constraints.constraint import Constraint, no_row
 from hybrid.constraints.expression import Expression, parse
 from hybrid.table import Schema, Table
@@ -118,7 +118,7 @@ class MissingTogether(Constraint):
 
     @property
     def sentence(self) -> str:
-        return f"{listed(self.columns)} are missing together"
+        return f"{named(self.columns)} are missing together"
 
     def broken(self, table: Table) -> Mask:
         missing = table.frame[list(self.columns)].isna().to_numpy()
@@ -143,7 +143,7 @@ class Unique(Constraint):
 
     @property
     def sentence(self) -> str:
-        return f"no two rows have the same {listed(self.unique)}"
+        return f"no two rows have the same {named(self.unique)}"
 
     def broken(self, table: Table) -> Mask:
         frame = table.frame[list(self.unique)]

@@ -14,7 +14,7 @@ from pydantic import Field
 from hybrid.base.arrays import Array, Codes, Mask
 from hybrid.base.errors import Problem
 from hybrid.base.keys import group_rows, pack_small
-from hybrid.base.words import listed
+from hybrid.base.words import named
 from hybrid.constraints.constraint import Constraint, Rule, no_row
 from hybrid.table import Column, ColumnFormat, Kind, Schema, Table
 from hybrid.table.dependencies import functional_dependencies, small_share
@@ -84,11 +84,11 @@ class Combinations(Constraint):
 
     @property
     def sentence(self) -> str:
-        return f"{listed(self.columns)} have a combination of values that the source has often enough"
+        return f"{named(self.columns)} have a combination of values that the source has often enough"
 
     def breach(self, least: int) -> Problem:
         return Problem(
-            f"rows of the source have a combination of {listed(self.columns)} that fewer than {least} people have",
+            f"rows of the source have a combination of {named(self.columns)} that fewer than {least} people have",
             f"none of these comes out: the group of a rare value or a combination that at least {least} people have "
             "takes its place, or the row is left out",
         )

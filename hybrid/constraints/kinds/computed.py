@@ -13,7 +13,7 @@ from pydantic import Field, field_validator
 from hybrid.base.arrays import Array, Codes, Mask
 from hybrid.base.errors import Problem
 from hybrid.base.options import Options
-from hybrid.base.words import listed
+from hybrid.base.words import named
 from hybrid.constraints.constraint import (
     BY_CHANCE,
     LEAST_HELD,
@@ -190,7 +190,7 @@ class Equal(Constraint):
 
     @property
     def sentence(self) -> str:
-        return f"{listed(self.columns)} are equal"
+        return f"{named(self.columns)} are equal"
 
     def problems(self, schema: Schema) -> Iterator[Problem]:
         columns = [schema[name] for name in self.equal]

@@ -19,7 +19,7 @@ from hybrid.evaluation.engine.intervals import quantile, simultaneous
 from hybrid.evaluation.families import fidelity
 from hybrid.evaluation.measure import Measure, NotComputable, Outcome
 from hybrid.table import Table
-from hybrid.table.cells import PeopleGroups, people_groups
+from hybrid.table.cells import PeopleGroups, in_column, people_groups
 from hybrid.table.persons import n_persons
 
 FEWEST_SHARE = 0.05
@@ -38,6 +38,8 @@ class _Figure(NamedTuple):
     unit: str
 
     def at(self, group: int) -> str:
+        if math.isnan(self.there[group]):
+            return f"no value instead of {self.real[group]:,.{self._digits}f}{self.unit}"
         there, real = told_apart(float(self.there[group]), float(self.real[group]), self._digits)
         return f"{STILL} {real}{self.unit}" if there == real else f"{there}{self.unit} instead of {real}{self.unit}"
 
@@ -60,7 +62,8 @@ def column_in_words(context: Context, name: str) -> str | None:
     real, there = (_shares(groups, side) for side in (context.train, context.table))
     at = int(np.argmax(np.abs(real - there)))
     percent = told_apart(100 * float(there[at]), 100 * float(real[at]), 0)
-    return f"{name} {groups.labels[at]}: {percent[0]} % of the rows instead of {percent[1]} %"
+    group = in_column(name, groups.labels[at])
+    return f"{group}: {percent[0]} % of the rows instead of {percent[1]} %"
 
 
 def relation_in_words(context: Context, a: str, b: str) -> str | None:

@@ -14,7 +14,7 @@ from hybrid.evaluation.engine.intervals import failure_ratio, simultaneous
 from hybrid.evaluation.families import fidelity
 from hybrid.evaluation.measure import Measure, NotComputable, Outcome
 from hybrid.table import Role, Table
-from hybrid.table.cells import PeopleGroups, people_groups
+from hybrid.table.cells import PeopleGroups, in_column, people_groups
 from hybrid.table.persons import n_persons
 
 MOST_NAMED = 50
@@ -102,7 +102,7 @@ def group_exclusion(context: Context) -> Outcome:
 def shortfall_in_words(of: Shortfall, unit: str) -> str:
     """Share of a group in the table and in the training data."""
     there, share = told_apart(100 * of.share_there, 100 * of.share, 1)
-    return f"{of.column} {of.group}: {there} % of the {unit} instead of {share} %"
+    return f"{in_column(of.column, of.group)}: {there} % of the {unit} instead of {share} %"
 
 
 def shortfalls(groups: Sequence[PeopleGroups], train: Table, table: Table, confidence: float) -> list[Shortfall]:

@@ -7,7 +7,7 @@ from typing import Any
 
 from hybrid.anonymize.models import describe
 from hybrid.anonymize.result import AnonymizationResult
-from hybrid.base.words import listed
+from hybrid.base.words import listed, named
 from hybrid.publication.criteria import Criterion, criterion_of
 from hybrid.publication.description.statement import accepted_words
 from hybrid.publication.dossier.source import DossierSource, Fact
@@ -234,9 +234,9 @@ def identifiers(source: DossierSource) -> Iterator[Fact]:
     if not names:
         yield Fact("No column is marked as the name or number of a person.", source.where("config.columns"))
     elif (source.config.get("output") or {}).get("identifiers") == "drop":
-        yield Fact(f"Columns that name a person were left out: {listed(names)}.", source.where("config.output"))
+        yield Fact(f"Columns that name a person were left out: {named(names)}.", source.where("config.output"))
     else:
-        yield Fact(f"Columns that name a person hold made-up values: {listed(names)}.", source.where("config.columns"))
+        yield Fact(f"Columns that name a person hold made-up values: {named(names)}.", source.where("config.columns"))
 
 
 def columns(source: DossierSource) -> Iterator[Fact]:
@@ -245,7 +245,7 @@ def columns(source: DossierSource) -> Iterator[Fact]:
     for name, about in _columns_of(source):
         roles.setdefault(str(about.get("role") or "undecided").replace("_", "-"), []).append(name)
     for role, names in roles.items():
-        yield Fact(f"Role {role}: {listed(names)}.", source.where("config.columns"))
+        yield Fact(f"Role {role}: {named(names)}.", source.where("config.columns"))
 
 
 def kept_back(source: DossierSource) -> Iterator[Fact]:

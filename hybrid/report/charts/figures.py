@@ -88,7 +88,7 @@ def _histogram(view: ColumnView, language: Language) -> Markup:
     steps = f"M{left:.1f} {height:.1f}"
     for at, label in enumerate(cells.labels):
         shares = f"real {percent(view.real[at])}, synthetic {percent(view.synthetic[at])}"
-        title = f"{language.say(label)}: {language.number(language.say(shares))}"
+        title = f"{language.label(label)}: {language.number(language.say(shares))}"
         bar, level = real[at] / top * (height - 6), height - synthetic[at] / top * (height - 6)
         x, width = float(starts[at]), float(starts[at + 1] - starts[at])
         parts.append(svg.rect(x + 0.5, height - bar, width - 1, bar, "real", title))

@@ -13,6 +13,7 @@ from hybrid.report.charts.figures import nearest_chart
 from hybrid.report.run.inputs import ReportInputs, title_of
 from hybrid.report.run.metrics import MOST_ROWS, TableRow, interval_text, metric_groups, number, synthetic_measure
 from hybrid.report.run.sections.section import Section
+from hybrid.table.cells import in_column
 
 TEMPLATE = """\
 {% if run.league %}
@@ -71,7 +72,9 @@ def _subgroup(row: Mapping[str, Any], language: Language) -> TableRow:
     told = f"{row['secret']}: " if "secret" in row else ""
     columns, values = row["column"].split(" and "), row["group"].split(" and ")
     parts = zip(columns, values, strict=True) if len(columns) == len(values) else [(row["column"], row["group"])]
-    names = (told + f" {language.say('and')} ".join(language.own(f"{column} {value}") for column, value in parts),)
+    names = (
+        told + f" {language.say('and')} ".join(language.label(in_column(column, value)) for column, value in parts),
+    )
     bounds = f"{number(row['low'])} to {number(row['high'])}"
     return TableRow(names, (f"{row['members']:,}", number(row["value"]), bounds))
 

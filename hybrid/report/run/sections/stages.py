@@ -122,7 +122,7 @@ def improvement_rows(
         words = "no interval" if found.low is None else words
         shares = (found.relative, found.printed)
         columns = ("–" if share is None else f"{100 * share:.0f} %".replace("-", "−") for share in shares)
-        rows.append(TableRow((about, words), (number(found.difference), bounds, *columns)))
+        rows.append(TableRow((about, language.say(words)), (number(found.difference), bounds, *columns)))
     if all(row.numbers[-1] == "–" for row in rows):
         return [TableRow(row.names, row.numbers[:-1]) for row in rows]
     return rows
