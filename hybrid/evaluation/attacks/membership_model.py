@@ -85,7 +85,7 @@ def _recall(context: Context, rng: np.random.Generator) -> float:
 
 
 def _detected(context: Context, rng: np.random.Generator) -> float:
-    """Mean AUC of networks that tell training records from rows of the table, each tried on rows it has not seen."""
+    """Mean AUC of networks that separate training records from rows of the table, each on rows it has not seen."""
     columns = np.arange(len(context.encoding.columns))
     inputs, labels, parts = [], [], []
     for label, role in ((1, "train"), (0, "table")):
