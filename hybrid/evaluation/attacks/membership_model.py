@@ -85,11 +85,10 @@ def _recall(context: Context, rng: np.random.Generator) -> float:
 
 
 def _detected(context: Context, rng: np.random.Generator) -> float:
-    """Mean AUC of networks that tell training records from rows of the table, each tried on rows it has not seen."""
+    """Mean AUC of networks that separate training records from rows of the table, each on rows it has not seen."""
     columns = np.arange(len(context.encoding.columns))
     inputs, labels, parts = [], [], []
-    for label, role in ((1, "train"), (0, "table")):
-        part = context.encoded(role)
+    for label, part in ((1, context.encoded("train")), (0, context.encoded("table"))):
         shuffled = part.order[rng.permutation(len(part))[: 2 * MAX_ROWS]]
         inputs.append(features(context.encoding, part.take(shuffled), columns))
         labels.append(np.full(len(shuffled), label))
