@@ -38,7 +38,7 @@ class Run(Generic[G]):
 
     @property
     def seeded(self) -> bool:
-        """True if somebody chose the seed."""
+        """True if the seed was chosen, not drawn."""
         return self.asked_seed is not None or self.config.seed is not None
 
     @property
