@@ -1,9 +1,9 @@
 """Two numbers beside each other are told apart, also in German, and no number gets digits that it does not need."""
 
 import pytest
-from hybrid.base.words import told_apart
 
 from hybrid.base.language import catalogue
+from hybrid.base.words import told_apart
 
 
 @pytest.mark.parametrize(

@@ -17,13 +17,7 @@ import numpy as np
 from hybrid.base.arrays import Array, Mask
 from hybrid.base.progress import Progress
 from hybrid.base.rng import rng_for
-from hybrid.synthesize.generators.cart import (
-    Cart,
-    CartModel,
-    CartOptions,
-    Smoother,
-    drawing_order,
-)
+from hybrid.synthesize.generators.cart import Cart, CartModel, CartOptions, Smoother, drawing_order
 from hybrid.synthesize.generators.person_rows import (
     BEFORE,
     PERSON,
