@@ -11,8 +11,8 @@ from typing import Any
 
 from hybrid.analysis.lags import expected_half
 from hybrid.base.errors import HybridError
-from hybrid.comparison.budget import SpentTogether, spent_together
 from hybrid.comparison.plan import ComparePlan
+from hybrid.comparison.private_draws import SpentTogether, spent_together
 from hybrid.comparison.results import ROWS, STORE, TrialRows
 from hybrid.comparison.schedule import LeftOut, Planned, schedule
 from hybrid.comparison.trial import REST

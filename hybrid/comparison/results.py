@@ -36,10 +36,10 @@ from hybrid.base.errors import ConfigError, OutputError
 from hybrid.base.locks import locked_if_free
 from hybrid.base.ownership import claim, seal
 from hybrid.base.progress import Progress, silent
-from hybrid.comparison.budget import pay_draws, spent_together
 from hybrid.comparison.cluster import run_on_cluster
 from hybrid.comparison.local import Result, run_here, run_processes
 from hybrid.comparison.plan import ComparePlan
+from hybrid.comparison.private_draws import pay_draws, spent_together
 from hybrid.comparison.schedule import Expansion, Planned, Schedule, schedule, shown
 from hybrid.comparison.trial import EndedTrial, Workplace, failed, unpack
 from hybrid.comparison.write import write_report

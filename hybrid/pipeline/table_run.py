@@ -39,16 +39,7 @@ from hybrid.pipeline.released_rows import drawn_in_parts, with_identifiers
 from hybrid.pipeline.risk import KnownLeak, leak_of, removal_of, with_known_leak, without_removed
 from hybrid.pipeline.run import Run
 from hybrid.pipeline.seeds import split_seed
-from hybrid.pipeline.stages import (
-    BASELINE,
-    FILTER,
-    POWER,
-    PROTECT,
-    SYNTHESIZE,
-    evaluation_of,
-    stage_named,
-    subject_of,
-)
+from hybrid.pipeline.stages import BASELINE, FILTER, POWER, PROTECT, SYNTHESIZE, evaluation_of, stage_named, subject_of
 from hybrid.privacy.accounting import Budget
 from hybrid.protect import Protected
 from hybrid.protect.below_labels import has_public_list
