@@ -65,11 +65,14 @@ def test_where_nothing_is_generalized_generator_and_sample_alone_are_varied(conf
     found = settings(config, policy, 2000, 60, seed=1, generalizes=False)
     keys = {key for one in found for key in one.values}
     assert keys == {"synthesize.options.min_leaf", "synthesize.options.alpha", "sample.method", "sample.beta"}
-    assert len(found) == 24  # six kinds of trees, and all people, seven in ten, half or 35 % of them
+    # Seven kinds of trees, and all people, seven in ten, half or 35 % of them; and two of a quarter, in small leaves.
+    assert len(found) == 7 * 4 + sum(one.config.sample.effective.beta == 0.25 for one in found)
+    quarters = [one.config.synthesize.options["min_leaf"] for one in found if one.config.sample.effective.beta == 0.25]
+    assert quarters and set(quarters) == {25}
 
 
 def test_of_a_sampled_table_other_shares_are_tried(config: RunConfig, policy: Policy) -> None:
     sampled = config.with_values({"sample.method": "beta", "sample.beta": 0.7})
     found = settings(sampled, policy, 2000, 60, seed=1, generalizes=False)
-    assert {one.config.sample.effective.beta for one in found} == {0.35, 0.5, 0.7, 1.0}
+    assert {one.config.sample.effective.beta for one in found} == {0.25, 0.35, 0.5, 0.7, 1.0}
     assert {"all people", "sample 50%"} <= {one.words for one in found}
