@@ -153,7 +153,7 @@ def factors(config: RunConfig, policy: Policy, people: int, generalizes: bool = 
             found["anonymize.loss.name"] = ["loss", "association"]
         found["transition.method"] = list(dict.fromkeys([config.required_transition.method, *METHODS]))
     own = config.synthesize
-    if not config.draws_persons and not own.is_off:
+    if not own.is_off:
         found["generator"] = {"configured": {}} | {
             f"cart{words}": {"synthesize.generator": "cart", f"{OPTIONS}alpha": alpha, f"{OPTIONS}min_leaf": leaf}
             for words, (alpha, leaf) in TREES.items()

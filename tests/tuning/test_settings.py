@@ -44,6 +44,19 @@ def test_every_kind_of_setting_is_tried(config: RunConfig, policy: Policy) -> No
             assert "anonymize.suppression_limit" not in one.values
 
 
+def test_leaves_are_varied_for_persons_with_several_rows_too(policy: Policy) -> None:
+    columns = {name: {"role": "insensitive", "kind": "integer"} for name in ("age", "cost")}
+    data = {
+        "path": "visits.csv",
+        "person": "id",
+        "columns": columns | {"id": {"role": "identifier", "kind": "integer"}},
+    }
+    visits = RunConfig.model_validate({"name": "visits", "data": data, "transition": None})
+    assert visits.draws_persons
+    found = settings(visits, policy, 2000, 20, seed=1, generalizes=False)
+    assert {one.config.synthesize.options.get("min_leaf") for one in found} == {None, 25, 100}
+
+
 def test_the_same_seed_the_same_settings(config: RunConfig, policy: Policy) -> None:
     one, two, other = (settings(config, policy, 2000, 8, seed) for seed in (1, 1, 2))
     assert [each.values for each in one] == [each.values for each in two] != [each.values for each in other]
