@@ -12,7 +12,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import pairwise
 from pathlib import Path
-from typing import Any, ClassVar, NamedTuple
+from typing import Any, ClassVar
 
 import joblib
 import numpy as np
@@ -32,15 +32,6 @@ CROWD = 10
 """People in a gap between two common values from which on their values stay within the gap."""
 
 
-class Smoothing(NamedTuple):
-    """Numbers of people by which numbers are smoothed."""
-
-    holders: int
-    """Who must have a value for it to stay; 0: all values stay."""
-    interval: int
-    """Of an interval that other values are drawn from."""
-
-
 @dataclass(frozen=True)
 class Smoother:
     """Draws numbers that few people have anew, near where they were."""
@@ -54,14 +45,15 @@ class Smoother:
     (m + 1,), bool."""
 
     @classmethod
-    def of(cls, values: Array, smoothing: Smoothing, persons: Array) -> Smoother:
-        """Smoother of the values that too few people have.
+    def of(cls, values: Array, holders: int, persons: Array) -> Smoother:
+        """Smoother of the values that fewer people than ``holders`` have.
 
         Parameters
         ----------
         values : numpy.ndarray, shape (n,)
             Training values; NaN where one is missing.
-        smoothing : Smoothing
+        holders : int
+            People who must have a value for it to stay, and people of an interval.
         persons : numpy.ndarray, shape (n,), int
             Person of each value; those with a negative one are of one person together.
         """
@@ -69,11 +61,11 @@ class Smoother:
         owner = np.maximum(persons, -1)
         pairs = np.unique(np.stack([values[present], owner[present]]), axis=1)
         held, counts = np.unique(pairs[0], return_counts=True)
-        common = held[counts >= smoothing.holders]
+        common = held[counts >= holders]
         rare = np.sort(pairs[0][~np.isin(pairs[0], common)])
         scale = float(np.abs(rare).max(initial=0)) or 1.0  # Sums and squares of the largest numbers overflow.
         crowded = np.bincount(np.searchsorted(common, rare), minlength=len(common) + 1) >= CROWD
-        return cls(common, _edges(rare / scale, smoothing.interval) * scale, crowded)
+        return cls(common, _edges(rare / scale, holders) * scale, crowded)
 
     def apply(self, values: Array, rng: np.random.Generator) -> Array:
         """Values of shape (n,), each rare one drawn evenly from its interval; NaN stays NaN.
@@ -173,8 +165,7 @@ def leaf_odds(
 
 
 FEWEST, MOST, SHARE = 10, 50, 50
-"""People who count as enough where nothing is configured: one of so many, within these ends. The fewest are enough for
-a number to be copied: of 1,400 students 27 had the best grade of all, and smeared over those below it none had it."""
+"""People who count as enough where nothing is configured: one of so many, within these ends."""
 _FILE = "cart.joblib"
 _SECONDS_PER_WORK = 1.6e-8
 """Per record, column, column before it and halving of the records: Adult."""
@@ -202,8 +193,8 @@ class CartOptions(Options):
     """Splits from root to leaf at most; null: no limit."""
     smoothing: int | None = Field(default=None, ge=0)
     """A number, date or amount that fewer training records than this have, or persons with `data.person`, is not
-    copied: it is drawn evenly from an interval of the distribution that holds so many of them. null: fewer than 10, and
-    an interval of as many as a leaf holds if `min_leaf` is null. 0: copies are kept, as in synthpop."""
+    copied: it is drawn evenly from an interval of the distribution that holds so many of them. null: as for
+    `min_leaf`. 0: copies are kept, as in synthpop."""
     visit_order: tuple[str, ...] = ()
     """Columns to draw first, in this order; then the columns marked as targets, so that all others are drawn
     given them; then the rest in the table's order. Columns that nearly everybody has the same value of come last:
@@ -213,19 +204,17 @@ class CartOptions(Options):
     dates: a linear regression with normal residuals, never a copied value) or logistic (categories). Regressions have
     no interactions. Not for persons with several rows."""
 
-    def limits(self, people: int) -> tuple[TreeLimits, Smoothing]:
-        """Limits of the trees of so many training people, and how their numbers are smoothed."""
-        enough = enough_people(people)
-        least = enough if self.min_leaf is None else self.min_leaf
-        asked = self.smoothing
+    def limits(self, people: int) -> tuple[TreeLimits, int]:
+        """Limits of the trees of so many training people, and the people who must have a number that is copied."""
+        least = enough_people(people) if self.min_leaf is None else self.min_leaf
         return (
             TreeLimits(least, self.alpha, self.max_depth, self.slopes, self.small_groups),
-            Smoothing(FEWEST, enough) if asked is None else Smoothing(asked, asked),
+            enough_people(people) if self.smoothing is None else self.smoothing,
         )
 
 
 def enough_people(people: int) -> int:
-    """People of a leaf, and of an interval that numbers are drawn from, where none are configured.
+    """People of a leaf, and of a number that is copied, where none are configured.
 
     Parameters
     ----------
@@ -296,7 +285,7 @@ class Cart:
         unfinished: Path | None = None,  # noqa: ARG002  (it takes seconds)
     ) -> CartModel:
         refuse_methods(data.features, options.methods)
-        limits, smoothing = options.limits(n_with_key(data.persons))
+        limits, holders = options.limits(n_with_key(data.persons))
         order = drawing_order(data, options.visit_order, limits.least)
         rng = rng_for(seed, "cart fit")
         weights = person_weights(data.persons)
@@ -312,9 +301,9 @@ class Cart:
                 steps.append(fit_regression(data, target, before, method, limits.least, weights))
             progress("fit cart", position + 1, len(order))
         smoothers = {
-            at: Smoother.of(data.columns[at], smoothing, data.persons)
+            at: Smoother.of(data.columns[at], holders, data.persons)
             for at, feature in enumerate(data.features)
-            if smoothing.holders and not feature.is_discrete and options.methods.get(feature.name) != "linear"
+            if holders and not feature.is_discrete and options.methods.get(feature.name) != "linear"
         }
         return CartModel(tuple(steps), smoothers)
 

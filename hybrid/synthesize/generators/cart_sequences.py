@@ -142,12 +142,12 @@ def learn_sequences(data: Sequences, options: CartOptions, seed: int, progress: 
     Options are those of :class:`CartOptions`. Leaves of rows hold rows of at least ``min_leaf`` persons, or all rows;
     where it is not configured, it follows the number of persons, for the person table and the rows alike.
     """
-    limits, smoothing = options.limits(n_with_key(data.persons.persons))
+    limits, holders = options.limits(n_with_key(data.persons.persons))
     table = person_table(data)
     plan, order = RowPlan.of(data, table), data.order
     static = {feature.name for feature in data.persons.features}
     first = [tuple(n for n in options.visit_order if (n in static) is side) for side in (True, False)]
-    own = options.model_copy(update={"visit_order": first[0], "min_leaf": limits.least})
+    own = options.model_copy(update={"visit_order": first[0], "min_leaf": limits.least, "smoothing": holders})
     people, ends = _learn_people(table, data.counts, own, seed, progress)
     rows, rng = training_rows(data, table, plan), rng_for(seed, "cart sequences fit")
     targets = list(
@@ -156,9 +156,9 @@ def learn_sequences(data: Sequences, options: CartOptions, seed: int, progress: 
     steps, repeats = _grow_all(rows, targets, order, limits, rng, progress)
     smoothers = {}
     for at, feature in enumerate(data.rows.features):
-        if smoothing.holders and (at == order or not feature.is_discrete):
+        if holders and (at == order or not feature.is_discrete):
             used = rows.later if at == order else np.arange(len(rows.persons))
-            smoothers[at] = Smoother.of(rows.targets[at][used], smoothing, rows.persons[used])
+            smoothers[at] = Smoother.of(rows.targets[at][used], holders, rows.persons[used])
     return CartSequenceModel(people, ends, plan, tuple(steps), repeats, smoothers)
 
 
