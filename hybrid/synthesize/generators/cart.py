@@ -150,13 +150,13 @@ def leaf_odds(
     numpy.ndarray, shape (n,), float64
         0: as frequent as among other people; larger: more.
     """
-    if tree.missing is not None:
-        lacks, lack = np.isnan(values), np.isnan(reference)
-        flags, others = lacks.astype(np.int32), lack.astype(np.int32)
-        present = only(known_reference, ~lack)
-        of_values = leaf_odds(replace(tree, missing=None), known, values, present, reference[~lack])
-        of_flags = leaf_odds(tree.missing, known, flags, known_reference, others)
-        of_both: Array = of_flags + np.where(lacks, 0.0, of_values)
+    if tree.apart:
+        first, rest = tree.apart[0], replace(tree, apart=tree.apart[1:])
+        holds, hold = first.has(values), first.has(reference)
+        flags, others = holds.astype(np.int32), hold.astype(np.int32)
+        of_flags = leaf_odds(first.holders, known, flags, known_reference, others)
+        of_values = leaf_odds(rest, known, values, only(known_reference, ~hold), reference[~hold])
+        of_both: Array = of_flags + np.where(holds, 0.0, of_values)
         return of_both
     if tree.certain is not None:
         groups, rest = tree.certain, replace(tree, certain=None)
