@@ -110,6 +110,8 @@ class Sequences:
     order: int | None = None
     """Position in ``rows`` of the column that the rows of a person are ordered by: ascending within each person,
     missing values last. None: no column says."""
+    given: bool = False
+    """Whether persons are always given, so that only rows are drawn: how persons come about need not be learned."""
 
 
 @dataclass(frozen=True)

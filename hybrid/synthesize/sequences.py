@@ -300,7 +300,7 @@ def _sequences(parents: Encoded, rows: Encoded, who: Codes, owners: Codes, order
     places = np.lexsort([*times, owners])
     counts = np.bincount(owners, minlength=len(who))
     arranged = Encoded(rows.features, [column[places] for column in rows.columns], who[owners[places]])
-    return Sequences(replace(parents, persons=who), arranged, counts, order)
+    return Sequences(replace(parents, persons=who), arranged, counts, order, given=True)
 
 
 def _known(parents: Encoded, rng: np.random.Generator) -> list[Array]:

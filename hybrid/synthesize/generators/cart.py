@@ -284,28 +284,7 @@ class Cart:
         progress: Progress,
         unfinished: Path | None = None,  # noqa: ARG002  (it takes seconds)
     ) -> CartModel:
-        refuse_methods(data.features, options.methods)
-        limits, holders = options.limits(n_with_key(data.persons))
-        order = drawing_order(data, options.visit_order, limits.least)
-        rng = rng_for(seed, "cart fit")
-        weights = person_weights(data.persons)
-        steps: list[DonorTree[int] | LinearStep | LogisticStep] = []
-        for position, target in enumerate(order):
-            before, method = order[:position], options.methods.get(data.features[target].name, "tree")
-            if method == "tree":
-                known = {at: data.columns[at] for at in before}
-                features = {at: data.features[at] for at in before}
-                column = (target, data.features[target], data.columns[target])
-                steps.append(grow(column, known, features, data.persons, limits, rng))
-            else:
-                steps.append(fit_regression(data, target, before, method, limits.least, weights))
-            progress("fit cart", position + 1, len(order))
-        smoothers = {
-            at: Smoother.of(data.columns[at], holders, data.persons)
-            for at, feature in enumerate(data.features)
-            if holders and not feature.is_discrete and options.methods.get(feature.name) != "linear"
-        }
-        return CartModel(tuple(steps), smoothers)
+        return learn_columns(data, options, seed, progress)
 
     def learn_sequences(
         self,
@@ -344,6 +323,33 @@ class Cart:
 
 SPLIT_BOTH = 2
 """Leaves that the people must fill who differ from the most frequent value: of fewer, no tree splits once more."""
+
+
+def learn_columns(data: Encoded, options: CartOptions, seed: int, progress: Progress, given: int = 0) -> CartModel:
+    """Learn the columns of a table; the first ``given`` ones are given whenever others are drawn, and have no trees."""
+    refuse_methods(data.features, options.methods)
+    limits, holders = options.limits(n_with_key(data.persons))
+    drawn = [at for at in drawing_order(data, options.visit_order, limits.least) if at >= given]
+    order = [*range(given), *drawn]
+    rng = rng_for(seed, "cart fit")
+    weights = person_weights(data.persons)
+    steps: list[DonorTree[int] | LinearStep | LogisticStep] = []
+    for position, target in enumerate(drawn, given):
+        before, method = order[:position], options.methods.get(data.features[target].name, "tree")
+        if method == "tree":
+            known = {at: data.columns[at] for at in before}
+            features = {at: data.features[at] for at in before}
+            column = (target, data.features[target], data.columns[target])
+            steps.append(grow(column, known, features, data.persons, limits, rng))
+        else:
+            steps.append(fit_regression(data, target, before, method, limits.least, weights))
+        progress("fit cart", position + 1, len(order))
+    smoothers = {
+        at: Smoother.of(data.columns[at], holders, data.persons)
+        for at, feature in enumerate(data.features)
+        if at >= given and holders and not feature.is_discrete and options.methods.get(feature.name) != "linear"
+    }
+    return CartModel(tuple(steps), smoothers)
 
 
 def drawing_order(data: Encoded, first: tuple[str, ...], least: int) -> list[int]:

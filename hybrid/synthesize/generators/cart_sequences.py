@@ -18,11 +18,11 @@ from hybrid.base.arrays import Array, Mask
 from hybrid.base.progress import Progress
 from hybrid.base.rng import rng_for
 from hybrid.synthesize.generators.cart import (
-    Cart,
     CartModel,
     CartOptions,
     Smoother,
     drawing_order,
+    learn_columns,
 )
 from hybrid.synthesize.generators.person_rows import (
     BEFORE,
@@ -148,7 +148,7 @@ def learn_sequences(data: Sequences, options: CartOptions, seed: int, progress: 
     static = {feature.name for feature in data.persons.features}
     first = [tuple(n for n in options.visit_order if (n in static) is side) for side in (True, False)]
     own = options.model_copy(update={"visit_order": first[0], "min_leaf": limits.least, "smoothing": holders})
-    people, ends = _learn_people(table, data.counts, own, seed, progress)
+    people, ends = _learn_people(table, data, own, seed, progress)
     rows, rng = training_rows(data, table, plan), rng_for(seed, "cart sequences fit")
     targets = list(
         dict.fromkeys([*([] if order is None else [order]), *drawing_order(data.rows, first[1], limits.least)])
@@ -163,15 +163,16 @@ def learn_sequences(data: Sequences, options: CartOptions, seed: int, progress: 
 
 
 def _learn_people(
-    table: PersonTable, counts: Array, options: CartOptions, seed: int, progress: Progress
+    table: PersonTable, data: Sequences, options: CartOptions, seed: int, progress: Progress
 ) -> tuple[CartModel, CartModel | None]:
     """Trees of the person table; where persons have no rows, those of the extent of the rows are apart."""
-    data, rows = table.encoded, counts > 0
+    encoded, rows, given = table.encoded, data.counts > 0, table.n_static if data.given else 0
     if rows.all() or table.first_at is None or not rows.any():
-        return Cart().learn(data, options, seed, progress), None
+        return learn_columns(encoded, options, seed, progress, given), None
     some = table.counts_at + 1
-    people = Encoded(data.features[:some], data.columns[:some], data.persons)
-    return Cart().learn(people, options, seed, progress), Cart().learn(data.take(rows), options, seed, progress)
+    people = Encoded(encoded.features[:some], encoded.columns[:some], encoded.persons)
+    ends = learn_columns(encoded.take(rows), options, seed, progress, some)
+    return learn_columns(people, options, seed, progress, given), ends
 
 
 def _grow_all(
