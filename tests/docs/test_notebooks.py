@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import ast
 import json
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
@@ -49,6 +51,17 @@ def test_cells_are_python_and_hold_no_outputs(path: Path) -> None:
     assert all(cell.get("outputs", []) == [] for cell in cells)
     for block in blocks(sources()[f"notebooks/{path.name.replace('.ipynb', '.md')}"], "python"):
         ast.parse(block)
+
+
+def test_cells_use_what_the_package_has(tmp_path: Path) -> None:
+    for path in NOTEBOOKS:
+        cells = json.loads(path.read_text(encoding="utf-8"))["cells"]
+        code = ["".join(cell["source"]) for cell in cells if cell["cell_type"] == "code"]
+        (tmp_path / f"{path.stem.replace('-', '_')}.py").write_text("\n\n".join(code) + "\n")
+    unneeded = "--disable-error-code=import-not-found", "--disable-error-code=arg-type"
+    command = sys.executable, "-m", "mypy", *unneeded, *map(str, tmp_path.glob("*.py"))
+    checked = subprocess.run(command, cwd=FOLDER.parents[1], capture_output=True, text=True)
+    assert checked.returncode == 0, checked.stdout
 
 
 def test_the_notebooks_are_known() -> None:
