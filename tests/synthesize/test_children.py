@@ -12,7 +12,6 @@ from hybrid.base.arrays import Array
 from hybrid.base.errors import GeneratorError
 from hybrid.synthesize import SynthesizeOptions
 from hybrid.synthesize.generators.cart_sequences import CartSequenceModel
-from hybrid.synthesize.generators.cart_sequences import CartSequenceModel
 from hybrid.synthesize.sequences import FittedChildren, fit_children
 from hybrid.table import Table
 from hybrid.table.persons import with_order
@@ -58,14 +57,6 @@ def test_the_extent_of_rows_is_learned_from_parents_who_have_some() -> None:
     rows = with_order(replace(rows, named_persons=owners), "day")
     drawn = fit_children(parents, rows, SynthesizeOptions(options={"min_leaf": 60}), 1).sample(parents, 2)
     assert len(drawn) > 10 and drawn.frame["day"].notna().all()
-
-
-def test_no_tree_is_grown_for_columns_of_the_parents(fitted: FittedChildren) -> None:
-    model = fitted.model
-    assert isinstance(model, CartSequenceModel) and model.ends is not None
-    counts = model.plan.counts_at
-    assert [step.target for step in model.people.steps] == [counts]
-    assert sorted(step.target for step in model.ends.steps) == [counts + 1, counts + 2]
 
 
 def test_no_tree_is_grown_for_columns_of_the_parents(fitted: FittedChildren) -> None:
