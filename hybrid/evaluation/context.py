@@ -132,6 +132,13 @@ class Part(NamedTuple):
         return np.asarray(np.searchsorted(self.rows, asked.rows))
 
 
+class Before(NamedTuple):
+    """A judged table, and the rows of it that another table has changed, ascending."""
+
+    judged: Context
+    changed: Array
+
+
 class Context:
     """The tables of one stage and what is derived from them.
 
@@ -177,6 +184,8 @@ class Context:
         self.share = share
         self.progress = progress
         self.making = making
+        self.before: Before | None = None
+        """What the table was changed from; None where it was judged as it is."""
         self.guard = threading.RLock()
         """Held by contexts of changed tables in several threads, which ask this one."""
         self._own: dict[Hashable, Any] = {}

@@ -88,7 +88,8 @@ def below(parents: Encoded, rows: Encoded, order: int | None) -> Children:
     places = np.lexsort([*([] if order is None else [missing_last(rows.columns[order])]), owners])
     columns, counts = [column[places] for column in rows.columns], np.bincount(owners, minlength=len(who))
     known = Encoded(parents.features, parents.columns, who)
-    return Children(rows.features, columns, who[owners[places]], parents=known, counts=counts, order=order)
+    of = who[owners[places]]
+    return Children(rows.features, columns, of, parents=known, counts=counts, order=order, given=True)
 
 
 def known_states(parents: Encoded, rng: np.random.Generator) -> list[Array]:

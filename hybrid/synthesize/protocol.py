@@ -110,6 +110,8 @@ class Children(Encoded):
     order: int | None = None
     """Position of the column that the rows of a parent are ordered by: ascending within each parent, missing values
     last. None: no column says."""
+    given: bool = False
+    """Whether parents are always given, so that only rows are drawn: how parents come about need not be learned."""
 
 
 @dataclass(frozen=True)

@@ -11,6 +11,7 @@ import pytest
 from hybrid.base.arrays import Array
 from hybrid.base.errors import GeneratorError
 from hybrid.synthesize import FittedGenerator, SynthesizeOptions, fit
+from hybrid.synthesize.generators.cart import CartSequenceModel
 from hybrid.table import Table
 from hybrid.table.persons import with_order
 from hybrid.table.read_options import ReadOptions
@@ -55,6 +56,14 @@ def test_the_extent_of_rows_is_learned_from_parents_who_have_some() -> None:
     rows = with_order(replace(rows, named_persons=owners), "day")
     drawn = fit(rows, SynthesizeOptions(options={"min_leaf": 60}), 1, parents=parents).sample_below(parents, 2)
     assert len(drawn) > 10 and drawn.frame["day"].notna().all()
+
+
+def test_no_tree_is_grown_for_columns_of_the_parents(fitted: FittedGenerator) -> None:
+    model = fitted.model
+    assert isinstance(model, CartSequenceModel) and model.ends is not None
+    counts = model.plan.counts_at
+    assert [step.target for step in model.people.steps] == [counts]
+    assert sorted(step.target for step in model.ends.steps) == [counts + 1, counts + 2]
 
 
 def test_rows_are_in_order_and_repeatable(fitted: FittedGenerator, parents: Table) -> None:

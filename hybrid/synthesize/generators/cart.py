@@ -326,14 +326,20 @@ class Cart:
         return model
 
 
-def _learn_rows(data: Encoded, options: CartOptions, seed: int, progress: Progress) -> CartModel:
+SPLIT_BOTH = 2
+"""Leaves that the people must fill who differ from the most frequent value: of fewer, no tree splits once more."""
+
+
+def _learn_rows(data: Encoded, options: CartOptions, seed: int, progress: Progress, given: int = 0) -> CartModel:
+    """Learn the columns of a table; the first ``given`` ones are given whenever others are drawn, and have no trees."""
     refuse_methods(data.features, options.methods)
     limits, holders = options.limits(n_with_key(data.persons))
-    order = drawing_order(data, options.visit_order, limits.least)
+    drawn = [at for at in drawing_order(data, options.visit_order, limits.least) if at >= given]
+    order = [*range(given), *drawn]
     rng = rng_for(seed, "cart fit")
     weights = person_weights(data.persons)
     steps: list[DonorTree[int] | LinearStep | LogisticStep] = []
-    for position, target in enumerate(order):
+    for position, target in enumerate(drawn, given):
         before, method = order[:position], options.methods.get(data.features[target].name, "tree")
         if method == "tree":
             known = {at: data.columns[at] for at in before}
@@ -346,13 +352,9 @@ def _learn_rows(data: Encoded, options: CartOptions, seed: int, progress: Progre
     smoothers = {
         at: Smoother.of(data.columns[at], holders, data.persons)
         for at, feature in enumerate(data.features)
-        if holders and not feature.is_discrete and options.methods.get(feature.name) != "linear"
+        if at >= given and holders and not feature.is_discrete and options.methods.get(feature.name) != "linear"
     }
     return CartModel(tuple(steps), smoothers)
-
-
-SPLIT_BOTH = 2
-"""Leaves that the people must fill who differ from the most frequent value: of fewer, no tree splits once more."""
 
 
 def drawing_order(data: Encoded, first: tuple[str, ...], least: int) -> list[int]:
@@ -487,7 +489,7 @@ def _learn_children(data: Children, options: CartOptions, seed: int, progress: P
     static = {feature.name for feature in data.parents.features}
     first = [tuple(n for n in options.visit_order if (n in static) is side) for side in (True, False)]
     own = options.model_copy(update={"visit_order": first[0], "min_leaf": limits.least, "smoothing": holders})
-    people, ends = _learn_people(table, data.counts, own, seed, progress)
+    people, ends = _learn_people(table, data, own, seed, progress)
     rows, rng = training_rows(data, table, plan), rng_for(seed, "cart sequences fit")
     targets = list(dict.fromkeys([*([] if order is None else [order]), *drawing_order(data, first[1], limits.least)]))
     steps, repeats = _grow_all(rows, targets, order, limits, rng, progress)
@@ -500,15 +502,16 @@ def _learn_children(data: Children, options: CartOptions, seed: int, progress: P
 
 
 def _learn_people(
-    table: PersonTable, counts: Array, options: CartOptions, seed: int, progress: Progress
+    table: PersonTable, data: Children, options: CartOptions, seed: int, progress: Progress
 ) -> tuple[CartModel, CartModel | None]:
     """Trees of the person table; where persons have no rows, those of the extent of the rows are apart."""
-    data, rows = table.encoded, counts > 0
+    encoded, rows, given = table.encoded, data.counts > 0, table.n_static if data.given else 0
     if rows.all() or table.first_at is None or not rows.any():
-        return _learn_rows(data, options, seed, progress), None
+        return _learn_rows(encoded, options, seed, progress, given), None
     some = table.counts_at + 1
-    people = Encoded(data.features[:some], data.columns[:some], data.persons)
-    return _learn_rows(people, options, seed, progress), _learn_rows(data.take(rows), options, seed, progress)
+    people = Encoded(encoded.features[:some], encoded.columns[:some], encoded.persons)
+    ends = _learn_rows(encoded.take(rows), options, seed, progress, some)
+    return _learn_rows(people, options, seed, progress, given), ends
 
 
 def _grow_all(

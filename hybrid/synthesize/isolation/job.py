@@ -146,7 +146,11 @@ def learn_isolated(
     with _folder() as folder:
         write_columns(folder / "data.parquet", data.columns)
         if isinstance(data, Children):
-            job |= {"parents": [asdict(feature) for feature in data.parents.features], "order": data.order}
+            job |= {
+                "parents": [asdict(feature) for feature in data.parents.features],
+                "order": data.order,
+                "given": data.given,
+            }
             write_columns(folder / "data.parents", [*data.parents.columns, data.counts])
         _run(folder, job, generator, limits, progress)
         return IsolatedModel(generator, limits, *_moved(folder))

@@ -78,7 +78,8 @@ def _encoded(folder: Path, job: dict[str, Any], name: str = "data") -> Encoded:
     *known, counts = read_columns(folder / "data.parents")
     parents = Encoded([Feature(**one) for one in job["parents"]], known)
     owners = np.repeat(np.arange(len(counts)), counts)
-    return Children(features, columns, owners, parents=parents, counts=counts, order=job["order"])
+    about = {"counts": counts, "order": job["order"], "given": job["given"]}
+    return Children(features, columns, owners, parents=parents, **about)
 
 
 def _adapter(job: dict[str, Any]) -> Generator:
