@@ -83,7 +83,10 @@ def load_generator(folder: Path, limits: WorkerLimits = WorkerLimits()) -> Fitte
         raise GeneratorError(f"{folder}: the saved generator is incomplete or was changed", hint="train it again")
     generator = engine(name, own)
     require(generator)
-    codec, arrangement, parents = joblib.load(folder / _CODEC)
+    kept = joblib.load(folder / _CODEC)
+    if not isinstance(kept, tuple):
+        raise GeneratorError(f"{folder}: an earlier version saved this generator", hint="train it again")
+    codec, arrangement, parents = kept
     record = TrainingRecord(**note["record"]) if note["record"] else None
     model: Model | None = None
     if (folder / _MODEL).is_dir() and generator.requires:
