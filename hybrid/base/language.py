@@ -332,7 +332,7 @@ class Language:
             "title": self._own,
             "words": self.own,
             "items": self._items,
-            "label": lambda text: None if self._value(text) is None else self.label(text),
+            "label": self._labelled,
             "names": self._names,
         }
 
@@ -365,6 +365,10 @@ class Language:
         """Texts with commas and "and" between them; None if a message begins or ends between two."""
         found = self._known_items(text)
         return found or (None if self._holds_message(text) else self._split_items(text))
+
+    def _labelled(self, text: str) -> str | None:
+        stops = text.endswith(".") and self.label(text[:-1]) != text[:-1]  # the sentence's own full stop
+        return None if stops or self._value(text) is None else self.label(text)
 
     def _names(self, text: str) -> str | None:
         found = [one for one in _QUOTED_OR_AND.finditer(text) if one.group() == " and "]

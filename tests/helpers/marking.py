@@ -25,11 +25,15 @@ class Marking(Language):
     def own(self, text: str) -> str:
         return f"⟦{super().own(text)}⟧"
 
+    def label(self, text: str) -> str:
+        found = super().label(text)
+        return found if found == text else f"⟦{found}⟧"
+
 
 def marking(code: str) -> Marking:
     """The language with a code, marking."""
     of = catalogue(code)
-    return Marking(of.code, of.name, of.messages, of.decimal, of.thousands, of.days)
+    return Marking(of.code, of.name, of.messages, of.decimal, of.thousands, of.days, labels=of.labels)
 
 
 @contextmanager
