@@ -122,7 +122,7 @@ class RowCosts:
         return cls(terms, starts, root, np.concatenate([axis.reshape(-1) for axis in more]), more_starts)
 
     def cheapest(self, leaf_counts: Sequence[Numbers], suppressed: Counts) -> Numbers:
-        """What so many suppressed records add to each term, at least; shape (n, n_terms).
+        """Least increase of each term by so many suppressed records; shape (n, n_terms).
 
         Parameters
         ----------
