@@ -232,10 +232,16 @@ def _texts(values: pd.Series) -> pd.Series:
 
 
 _NUMBER = r"[-−+<]?\d.*"
-_NAMES = re.compile(
-    rf"(.* )?(missing|rare values together|below {_NUMBER}|{_NUMBER} to below {_NUMBER}|{_NUMBER} and above)|\(.*\)",
-    re.DOTALL,
+_OWN = (
+    *("missing", "rare values together", "all people", "alone with their quasi-identifiers"),
+    *(
+        "shared with no other record",
+        rf"shared with fewer than {_NUMBER} others",
+        rf"part {_NUMBER} of {_NUMBER} by size",
+    ),
+    *(rf"below {_NUMBER}", rf"{_NUMBER} to below {_NUMBER}", rf"{_NUMBER} and above"),
 )
+_NAMES = re.compile(rf"(.* )?({'|'.join(_OWN)})|\(.*\)", re.DOTALL)
 """Texts that end like a name of the program's own for a group, or are in brackets like one for an estimate."""
 
 
