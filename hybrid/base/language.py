@@ -191,7 +191,7 @@ class Language:
         return self._templates[english].translation
 
     def alone(self, text: str) -> str | None:
-        """What stands alone in a terminal, and is not looked for in a sentence: a term, or a template without places.
+        """Translation of a text of its own in a terminal, a term or a template without places; not for parts of sentences.
 
         None: the catalogue has no such thing.
         """
