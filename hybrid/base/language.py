@@ -368,7 +368,10 @@ class Language:
 
     def _labelled(self, text: str) -> str | None:
         stops = text.endswith(".") and self.label(text[:-1]) != text[:-1]  # the sentence's own full stop
-        return None if stops or self._value(text) is None else self.label(text)
+        if stops:
+            return None
+        is_own = any(one.pattern.fullmatch(text) for one in self.labels)
+        return self.label(text) if is_own or self._value(text) is not None else None
 
     def _names(self, text: str) -> str | None:
         found = [one for one in _QUOTED_OR_AND.finditer(text) if one.group() == " and "]

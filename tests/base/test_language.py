@@ -236,3 +236,12 @@ def test_what_the_program_calls_groups_is_said_and_is_known_where_they_are_named
         in_a_column = f"my age {name}" if name.startswith("(") else f"my age {GERMAN.label(name)}"
         assert GERMAN.label(f"my age {name}") == in_a_column
     assert in_column("x below", "5") == "x below '5'" and GERMAN.label("x below '5'") == "x below '5'"
+
+
+def test_a_group_with_a_name_of_the_program_is_said_within_a_sentence() -> None:
+    said = GERMAN.say(
+        "nation is rare values together: 15.4 % instead of 14.7 % where stay is 8 and above, and 23.8 % instead of "
+        "35.0 % where stay is below 3."
+    )
+    rest = "15,4 % statt 14,7 %, wo stay 8 und mehr ist, und 23,8 % statt 35,0 %, wo stay unter 3 ist"
+    assert said.startswith("nation") and "seltene Werte zusammen" in said and rest in said
