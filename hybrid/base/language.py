@@ -191,7 +191,7 @@ class Language:
         return self._templates[english].translation
 
     def alone(self, text: str) -> str | None:
-        """Translation of a text of its own in a terminal, a term or a template without places; not for parts of sentences.
+        """Translation of a text of its own in a terminal: a term or a template without places, no part of a sentence.
 
         None: the catalogue has no such thing.
         """
