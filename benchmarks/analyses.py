@@ -17,7 +17,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from hybrid.estimates import Design, Fit, Formula, NotEstimable, Rule, combine, fit
+from hybrid.estimates import Design, Fit, ModelFormula, NotEstimable, Rule, combine, fit
 from hybrid.pipeline.config import RunConfig, load_config
 from hybrid.pipeline.table_run import TableRun
 
@@ -74,7 +74,7 @@ def people(n: int, rng: np.random.Generator) -> pd.DataFrame:
 
 def designs() -> list[Design]:
     frame = people(20_000, np.random.default_rng(0))
-    return [Design.of(Formula.parse(text), frame) for text in ANALYSES]
+    return [Design.of(ModelFormula.parse(text), frame) for text in ANALYSES]
 
 
 def truth() -> dict[tuple[str, str], float]:

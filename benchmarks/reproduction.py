@@ -21,7 +21,7 @@ from hybrid.analysis.contrasts import Estimate, complete, estimates
 from hybrid.analysis.differences import PairedDifference
 from hybrid.analysis.effects import EffectModel
 from hybrid.comparison import load_plan
-from hybrid.comparison.results import ROWS, TABLE, Rows, results_table
+from hybrid.comparison.results import ROWS, TABLE, TrialRows, results_table
 from hybrid.comparison.schedule import expand
 from hybrid.comparison.write import facets
 from hybrid.evaluation import REGISTRY
@@ -48,7 +48,7 @@ def read(plan_path: Path, scale: str, folder: Path) -> Ran:
     plan = load_plan(plan_path, scale)
     configurations = expand(plan, plan_path.parent).configurations
     kept = folder / TABLE
-    table = pd.read_csv(kept) if kept.exists() else results_table(list(Rows(folder / ROWS).read().values()))
+    table = pd.read_csv(kept) if kept.exists() else results_table(list(TrialRows(folder / ROWS).read().values()))
     found = results(table, plan.factor_names, facets(configurations))
     return Ran(scale, answer(found), len(configurations) * len(plan.seeds))
 

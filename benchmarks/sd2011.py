@@ -20,7 +20,7 @@ import pandas as pd
 from analyses import POLICY
 from scipy.stats import norm
 
-from hybrid.estimates import Design, Fit, Formula, fit
+from hybrid.estimates import Design, Fit, ModelFormula, fit
 from hybrid.pipeline.config import load_config
 from hybrid.pipeline.table_run import TableRun
 
@@ -173,7 +173,7 @@ def measured(table: pd.DataFrame, example: Example, seeds: int) -> tuple[pd.Data
     """Coefficients, and S_pMSE of single columns, of each setting and seed."""
     frame = records(table, example)
     there = with_terms(frame)
-    design = Design.of(Formula.parse(example.formula), there)
+    design = Design.of(ModelFormula.parse(example.formula), there)
     real = fit(design, design.numbers(there))
     off = max(abs(a - b) for (a, _), b in zip(example.printed.values(), real.estimates, strict=True))
     print(f"{example.formula}: {real.rows} records; largest difference from the printed fit to the records: {off:.1e}")

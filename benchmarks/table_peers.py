@@ -97,7 +97,7 @@ class Comparison:
             options = SynthesizeOptions(generator="cart", preset="synthpop")
             return lambda rows, seed: fit(rows, options, seed).sample(len(rows), seed)
         config = self.config if tool == "hybrid" else load_config(self.chosen.tuned)
-        whole = TableRun(config, 1, inputs=Inputs(config, Recorder(), silent, self.given))
+        whole = TableRun(config, 1, given=Inputs(config, Recorder(), silent, self.given))
         return lambda rows, seed: whole.with_training(rows, seed, 1.0).generated.table
 
     @staticmethod

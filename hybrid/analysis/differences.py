@@ -70,10 +70,10 @@ class StageMeans:
     """Differences by name: ``anonymized - original``, ``synthetic - anonymized``, ``synthetic - baseline``."""
 
 
-def headlines(results: Results, stage: str = "synthetic") -> list[ResultColumn]:
-    """Columns of the headline metrics at a stage: privacy, utility, fidelity."""
+def headlines(results: Results) -> list[ResultColumn]:
+    """Columns of the headline metrics of the synthetic table: privacy, utility, fidelity."""
     wanted = [STRONGEST, *(name for name, metric in results.metrics.items() if metric.headline)]
-    columns = [column for column in results.columns.values() if column.stage == stage and column.metric in wanted]
+    columns = [column for column in results.columns.values() if column.stage == "synthetic" and column.metric in wanted]
     families = get_args(Family)
     return sorted(columns, key=lambda column: (families.index(column.family), wanted.index(column.metric)))
 

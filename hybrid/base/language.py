@@ -191,9 +191,9 @@ class Language:
         return self._templates[english].translation
 
     def alone(self, text: str) -> str | None:
-        """Translation of a text that is alone in a terminal: a term, or a template without places.
+        """Translation of a text of its own in a terminal: a term or a template without places, no part of a sentence.
 
-        It is not looked for in a sentence. None: the catalogue has no such thing.
+        None: the catalogue has no such thing.
         """
         if (term := self.terms.get(text)) is not None:
             return term

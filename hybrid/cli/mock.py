@@ -34,7 +34,7 @@ def mock(
     """
     from hybrid.jobs.mock import mock as make
     from hybrid.jobs.mock import write_mock
-    from hybrid.jobs.run import new_folder
+    from hybrid.jobs.places import new_folder
     from hybrid.pipeline.config import load_config
 
     if draft:

@@ -41,7 +41,7 @@ def run(
 ) -> None:
     """Run the whole pipeline: anonymize, sample, restore, synthesize, evaluate, judge, report."""
     with console.progress() as progress:
-        from hybrid.jobs.run import new_folder
+        from hybrid.jobs.places import new_folder
         from hybrid.jobs.start import configuration
         from hybrid.jobs.start import run as run_pipeline
 
@@ -87,7 +87,7 @@ def sample(
     """
     with console.progress() as progress:
         from hybrid.jobs.impute import impute_run
-        from hybrid.jobs.run import new_folder
+        from hybrid.jobs.places import new_folder
         from hybrid.jobs.sample_run import sample_run
 
         folder = out or new_folder("sample", run.resolve().parent)
@@ -178,9 +178,8 @@ def anonymize(config: ConfigPath, out: Out = None, set_: Settings = None, seed: 
     """
     from hybrid.base.ownership import check_replaceable
     from hybrid.jobs.anonymize_file import is_for_duckdb, write_from_files, write_in_warehouse
-    from hybrid.jobs.run import new_folder, write_anonymized
+    from hybrid.jobs.places import new_folder
     from hybrid.pipeline.config import load_config
-    from hybrid.pipeline.pipeline import Pipeline
 
     loaded = load_config(config, overrides(set_))
     folder = out or new_folder(f"{loaded.name}-anonymized")
@@ -192,7 +191,13 @@ def anonymize(config: ConfigPath, out: Out = None, set_: Settings = None, seed: 
             labels = console.said("{table} (a table of the warehouse)", table=done.labels)
         elif not loaded.is_linked and is_for_duckdb(person):
             done = write_from_files(person, folder, seed, progress)
-        result = done.result if done else write_anonymized(Pipeline(loaded, seed, progress=progress), folder)
+        if done is not None:
+            result = done.result
+        else:  # The pipeline takes a quarter of a second to load, and rows outside memory need none of it.
+            from hybrid.jobs.run import write_anonymized
+            from hybrid.pipeline.pipeline import Pipeline
+
+            result = write_anonymized(Pipeline(loaded, seed, progress=progress), folder)
     if loaded.is_linked:
         console.line("note", "the labels are those of the person table, {table}", table=loaded.links.person)
     if done is not None:
@@ -256,7 +261,7 @@ def audit(
         from hybrid.base.ownership import check_replaceable
         from hybrid.evaluation.trust import load_trust
         from hybrid.jobs.audit import audit_config, audit_tables, read_audit
-        from hybrid.jobs.run import new_folder
+        from hybrid.jobs.places import new_folder
 
         league = None if trust is None else load_trust(trust)
         folder = out or new_folder("audit")
@@ -300,7 +305,7 @@ def audit_dp(
     """
     from hybrid.base.ownership import check_replaceable
     from hybrid.base.rng import fresh_seed
-    from hybrid.jobs.run import new_folder
+    from hybrid.jobs.places import new_folder
     from hybrid.lab.audit_dp import RESULT, audit_privacy, write_privacy_audit
     from hybrid.pipeline.config import load_config, refuse_linked
 

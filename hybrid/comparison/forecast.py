@@ -11,9 +11,9 @@ from typing import Any
 
 from hybrid.analysis.lags import expected_half
 from hybrid.base.errors import HybridError
-from hybrid.comparison.budget import SpentTogether, spent_together
 from hybrid.comparison.plan import ComparePlan
-from hybrid.comparison.results import ROWS, STORE, Rows
+from hybrid.comparison.private_draws import SpentTogether, spent_together
+from hybrid.comparison.results import ROWS, STORE, TrialRows
 from hybrid.comparison.schedule import LeftOut, Planned, schedule
 from hybrid.comparison.trial import REST
 from hybrid.pipeline.pipeline import stage_of
@@ -122,7 +122,7 @@ def foreseen(
     store_at : str or None
         The plan's store.
     """
-    rows = Rows(out / ROWS).read()
+    rows = TrialRows(out / ROWS).read()
     open_ = [each for each in planned if each.key not in rows]
     measured = _measured(planned, rows)
     own = str(out / STORE)

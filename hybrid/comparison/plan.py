@@ -20,7 +20,7 @@ Levels = list[Any] | dict[str, dict[str, Any]]
 """Values of one key; or names, each for the keys that it sets."""
 
 
-class Constraint(Options):
+class ExcludedCombinations(Options):
     """Combinations that make no sense."""
 
     drop: dict[str, Any] = Field(min_length=1)
@@ -86,7 +86,7 @@ class ComparePlan(Options):
     """Instead of factors: the configurations one by one, each a mapping of dotted keys to values."""
     subset: Subset | None = None
     """Not all combinations, but so many of them."""
-    constraints: tuple[Constraint, ...] = ()
+    constraints: tuple[ExcludedCombinations, ...] = ()
     """Combinations that are left out, with the reason."""
     seeds: tuple[int, ...] = Field(default=(1, 2, 3), min_length=1)
     """Every configuration runs once with each seed."""

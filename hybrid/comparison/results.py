@@ -36,10 +36,10 @@ from hybrid.base.errors import ConfigError, OutputError
 from hybrid.base.locks import locked_if_free
 from hybrid.base.ownership import claim, seal
 from hybrid.base.progress import Progress, silent
-from hybrid.comparison.budget import pay_draws, spent_together
 from hybrid.comparison.cluster import run_on_cluster
 from hybrid.comparison.local import Result, run_here, run_processes
 from hybrid.comparison.plan import ComparePlan
+from hybrid.comparison.private_draws import pay_draws, spent_together
 from hybrid.comparison.schedule import Expansion, Planned, Schedule, schedule, shown
 from hybrid.comparison.trial import EndedTrial, Workplace, failed, unpack
 from hybrid.comparison.write import write_report
@@ -50,7 +50,7 @@ LEFT_OUT = "left_out.csv"
 ROWS = "rows.jsonl"
 
 
-class Rows:
+class TrialRows:
     """The rows of a comparison that are done.
 
     A line counts once its line end is written; what a killed process left of a line is cut off before the next.
@@ -229,7 +229,7 @@ def collect(
     out : Path
         Holds ``rows.jsonl``, with every row as soon as it is there.
     """
-    rows = Rows(out / ROWS)
+    rows = TrialRows(out / ROWS)
     done = {key: row for key, row in rows.read().items() if row["status"] == "ok" or not retry_failed}
     todo = [each for each in planned if each.key not in done]
     progress("compare", len(planned) - len(todo), len(planned))

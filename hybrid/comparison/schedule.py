@@ -16,7 +16,7 @@ from hybrid.base.errors import ConfigError
 from hybrid.base.hashing import code_version, fingerprint
 from hybrid.base.yaml_document import flow
 from hybrid.comparison.cost import TrialCost, trial_cost
-from hybrid.comparison.plan import ComparePlan, Constraint, Subset, named
+from hybrid.comparison.plan import ComparePlan, ExcludedCombinations, Subset, named
 from hybrid.comparison.trial import Trial, research_problem, without_research_order
 from hybrid.pipeline.config import RunConfig, configured
 from hybrid.pipeline.inputs import Sources
@@ -191,7 +191,10 @@ def _configured(
 
 
 def _dropped(
-    constraints: Sequence[Constraint], combination: Combination, config: RunConfig | None, content: Mapping[str, Any]
+    constraints: Sequence[ExcludedCombinations],
+    combination: Combination,
+    config: RunConfig | None,
+    content: Mapping[str, Any],
 ) -> str:
     resolved = content if config is None else config.model_dump(mode="json")
 

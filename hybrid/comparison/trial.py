@@ -94,7 +94,7 @@ def evaluate_anonymized_last(config: RunConfig, seed: int, store: Store) -> Eval
     invented = pipeline.baseline
     assert invented is not None, "research_problem asks for it"
     alone = config.model_copy(update={"synthesize": SynthesizeOptions(generator="none"), STAGES_KEY: None})
-    later = TableRun(alone, seed=seed, inputs=pipeline.inputs, judge_power=False)
+    later = TableRun(alone, seed=seed, given=pipeline.inputs, judge_power=False)
     return pipeline.assessment.evaluate_beside(later.with_training(invented, seed).generated.table)
 
 
@@ -118,7 +118,7 @@ class Trial:
     def run(self, store: Store | None = None) -> Pipeline:
         """The run of this configuration, which is valid."""
         assert self.config is not None
-        return Pipeline(self.config, self.seed, store, sources=self.people, judge_power=False)
+        return Pipeline(self.config, self.seed, store, given=self.people, judge_power=False)
 
     @property
     def folder(self) -> str:

@@ -17,8 +17,8 @@ from hybrid.analysis import answer, results
 from hybrid.base.atomic import write_text
 from hybrid.base.hashing import fingerprint
 from hybrid.base.language import Language, language_of
-from hybrid.comparison.budget import SpentTogether
 from hybrid.comparison.plan import ComparePlan
+from hybrid.comparison.private_draws import SpentTogether
 from hybrid.comparison.schedule import Configuration, Expansion, shown
 from hybrid.comparison.trial import NOTE
 from hybrid.evaluation import REGISTRY

@@ -266,16 +266,5 @@ def no_row(table: Table) -> Mask:
     return np.zeros(len(table), dtype=bool)
 
 
-def listed(parts: Iterable[str]) -> str:
-    """Parts of a sentence."""
-    *first, last = parts
-    return f"{', '.join(first)} and {last}" if first else last
-
-
-def named(names: Iterable[str]) -> str:
-    """Columns in a sentence; a name with a comma or "and" in it is in quotes."""
-    return listed(f"'{name}'" if " and " in name or ", " in name else name for name in names)
-
-
 def different_kinds(columns: Iterable[Column]) -> str:
     return ", ".join(f"{column.name!r} is {column.kind}" for column in columns)

@@ -187,8 +187,8 @@ def _to_arrow(drawn: Admissions, vocabulary: Vocabulary, patient_ids: pa.Array) 
     def texts(name: str, codes: Array, values: list[str]) -> pa.Array:
         return pa.array(values, pa.string()).take(pa.array(codes, mask=drawn.missing.get(name)))
 
-    def flags(name: str, values: Array, true: str, false: str) -> pa.Array:
-        return texts(name, values.astype(np.int8), [false, true])
+    def flags(name: str, values: Array) -> pa.Array:
+        return texts(name, values.astype(np.int8), ["no", "yes"])
 
     start = int(FIRST_DAY.astype(np.int64))
     columns = {
@@ -200,13 +200,13 @@ def _to_arrow(drawn: Admissions, vocabulary: Vocabulary, patient_ids: pa.Array) 
         "occupation": texts("occupation", drawn.occupation, vocabulary.occupations["occupation"].tolist()),
         "admission_date": pa.array((drawn.day + start).astype(np.int32)).cast(pa.date32()),
         "emergency": pa.array(drawn.emergency),
-        "smoker": flags("smoker", drawn.smoker, "yes", "no"),
+        "smoker": flags("smoker", drawn.smoker),
         "bmi": fixed_point(drawn.bmi, 1, drawn.missing["bmi"]),
         "diagnosis": texts("diagnosis", drawn.diagnosis, vocabulary.diagnoses["code"].tolist()),
         "ward": texts("ward", drawn.ward, vocabulary.wards),
         "length_of_stay": pa.array(drawn.stay.astype(np.int16)),
         "cost": fixed_point(drawn.cost, 2, drawn.missing["cost"]),
         "discharge": texts("discharge", drawn.discharge, list(DISCHARGES)),
-        "readmitted": flags("readmitted", drawn.readmitted, "yes", "no"),
+        "readmitted": flags("readmitted", drawn.readmitted),
     }
     return pa.record_batch(columns)

@@ -29,8 +29,7 @@ from hybrid.base.locks import locked
 from hybrid.base.manifest import MANIFEST
 from hybrid.base.regular_file import is_file, read_json
 from hybrid.desk.waiting import Waiting, waiting_of
-from hybrid.jobs.places import Places
-from hybrid.jobs.run import new_folder
+from hybrid.jobs.places import Places, new_folder
 
 TRADE_OFF = "trade-off"
 """Name of the search of the trade-off among what was started; runs have a time in theirs."""

@@ -2,7 +2,7 @@
 
 from hybrid.estimates.combine import Estimates, Rule, combine
 from hybrid.estimates.estimate import estimate
-from hybrid.estimates.formula import Design, Formula
+from hybrid.estimates.formula import Design, ModelFormula
 from hybrid.estimates.models import Fit, fit, propensities
 from hybrid.estimates.survey import NotEstimable, Survey
 
@@ -10,7 +10,7 @@ __all__ = [
     "Design",
     "Estimates",
     "Fit",
-    "Formula",
+    "ModelFormula",
     "NotEstimable",
     "Rule",
     "Survey",

@@ -8,7 +8,7 @@ import numpy as np
 
 from hybrid.base.errors import ConfigError
 from hybrid.estimates.combine import Estimates, combine
-from hybrid.estimates.formula import Design, Formula
+from hybrid.estimates.formula import Design, ModelFormula
 from hybrid.estimates.models import fit
 from hybrid.estimates.survey import Survey
 from hybrid.table.numbered import TABLE_NUMBER
@@ -63,7 +63,7 @@ def estimate(
     NotEstimable
         A table does not determine the model.
     """
-    read, survey = Formula.parse(formula), Survey(weights, strata, clusters)
+    read, survey = ModelFormula.parse(formula), Survey(weights, strata, clusters)
     if n is None:
         design = Design.of(read, data, least, survey)
         found = fit(design, design.numbers(data))

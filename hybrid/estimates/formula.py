@@ -11,7 +11,7 @@ import numpy as np
 
 from hybrid.base.arrays import Array, Mask
 from hybrid.base.errors import ConfigError, Problem
-from hybrid.estimates.survey import Drawn, Survey
+from hybrid.estimates.survey import SampledRows, Survey
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -25,7 +25,7 @@ _WRITE = "write OUTCOME ~ COLUMN + COLUMN, OUTCOME ~ 1 for a mean, or Surv(TIME,
 
 
 @dataclass(frozen=True)
-class Formula:
+class ModelFormula:
     """A model by the names of its columns."""
 
     text: str
@@ -84,14 +84,14 @@ class Numbers(NamedTuple):
     inputs: Array
     outcome: Array
     time: Array
-    drawn: Drawn | None = None
+    drawn: SampledRows | None = None
 
 
 @dataclass(frozen=True)
 class Design:
     """A formula, fitted to the columns of a table: the same coefficients for every table."""
 
-    formula: Formula
+    formula: ModelFormula
     """The model."""
     model: Model
     """linear for numbers and for shares (``OUTCOME ~ 1``), logistic for two values, cox for survival times."""
@@ -105,7 +105,7 @@ class Design:
     """Columns that say how the rows were drawn."""
 
     @classmethod
-    def of(cls, formula: Formula, frame: pd.DataFrame, least: int = 1, survey: Survey = Survey()) -> Self:  # noqa: B008
+    def of(cls, formula: ModelFormula, frame: pd.DataFrame, least: int = 1, survey: Survey = Survey()) -> Self:  # noqa: B008
         """Choose the model, and the levels of categorical columns.
 
         Parameters
@@ -167,7 +167,7 @@ class Design:
         return Numbers(np.column_stack(columns), found, time, self.survey.drawn(whole, there))
 
 
-def _unusable(formula: Formula, frame: pd.DataFrame) -> list[Problem]:
+def _unusable(formula: ModelFormula, frame: pd.DataFrame) -> list[Problem]:
     absent = [name for name in formula.columns if name not in frame]
     if absent:
         known = ", ".join(map(str, frame.columns))
@@ -192,7 +192,7 @@ def _is_number(values: pd.Series) -> bool:
     return values.dtype.kind in "iuf"
 
 
-def _model(formula: Formula, outcome: pd.Series) -> tuple[Model, object]:
+def _model(formula: ModelFormula, outcome: pd.Series) -> tuple[Model, object]:
     """Model, and the value of the outcome that counts as 1: the higher of two, or the most frequent of several."""
     values = sorted(outcome.unique(), key=str)
     is_number = _is_number(outcome)

@@ -67,7 +67,7 @@ def _sums(groups: Array, values: Array, n: int) -> Array:
     return np.column_stack([np.bincount(groups, column, n) for column in values.T])
 
 
-class Drawn(NamedTuple):
+class SampledRows(NamedTuple):
     """Sampling weights of rows, shape (n,), above 0, and their clusters."""
 
     weights: Array
@@ -117,7 +117,7 @@ class Survey:
         weights: Mask = frame[self.weights].to_numpy(float, na_value=np.nan) > 0
         return weights
 
-    def drawn(self, frame: pd.DataFrame, used: Mask) -> Drawn | None:
+    def drawn(self, frame: pd.DataFrame, used: Mask) -> SampledRows | None:
         """Weights and clusters of the rows that an estimate uses; None where no column is named.
 
         Parameters
@@ -137,7 +137,7 @@ class Survey:
         pairs = pd.factorize(strata * (int(clusters.max(initial=0)) + 1) + clusters)[0]
         stratum = np.zeros(int(pairs.max(initial=-1)) + 1, dtype=np.int64)
         stratum[pairs] = strata
-        return Drawn(weights[used], Clusters(pairs[used], stratum))
+        return SampledRows(weights[used], Clusters(pairs[used], stratum))
 
 
 def _numbers(values: pd.Series) -> Array:

@@ -9,7 +9,7 @@ import numpy as np
 import pandas as pd
 
 from hybrid.base.arrays import Array
-from hybrid.evaluation.context import Context, Making, Part, Search
+from hybrid.evaluation.context import Before, Context, Making, Part, Search
 from hybrid.evaluation.engine.encoding import Encoded, Encoding, coded_numbers, coded_ranks, encode
 from hybrid.evaluation.engine.neighbours import Sorted, nearest
 from hybrid.table import Table
@@ -111,6 +111,7 @@ class ChangedContext(Context):
         what = judged.train, judged.control, table, judged.options, judged.seed, judged.stage, judged.share
         super().__init__(*what, progress=judged.progress, making=Making(rules=judged.making.rules))
         self._judged, self._changed = judged, np.unique(changed)
+        self.before = Before(judged, self._changed)
 
     @cached_property
     def encoding(self) -> Encoding:
@@ -121,9 +122,7 @@ class ChangedContext(Context):
 
     @cached_property
     def people_fingerprint(self) -> str:
-        mine, its = self.encoding, self._judged.encoding
-        categories = ~mine.continuous
-        if mine.columns == its.columns and np.array_equal(mine.cardinality[categories], its.cardinality[categories]):
+        if self.encoding.columns == self._judged.encoding.columns:
             with self._judged.guard:
                 return self._judged.people_fingerprint
         return super().people_fingerprint

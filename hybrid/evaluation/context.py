@@ -132,6 +132,13 @@ class Part(NamedTuple):
         return np.asarray(np.searchsorted(self.rows, asked.rows))
 
 
+class Before(NamedTuple):
+    """A judged table, and the rows of it that another table has changed, ascending."""
+
+    judged: Context
+    changed: Array
+
+
 class Context:
     """The tables of one stage and what is derived from them.
 
@@ -177,6 +184,8 @@ class Context:
         self.share = share
         self.progress = progress
         self.making = making
+        self.before: Before | None = None
+        """What the table was changed from; None where it was judged as it is."""
         self.guard = threading.RLock()
         """Held by contexts of changed tables in several threads, which ask this one."""
         self._own: dict[Hashable, Any] = {}
@@ -313,12 +322,19 @@ class Context:
     def people_fingerprint(self) -> str:
         """Fingerprint of train and control as they are coded.
 
-        The stage's table decides on columns and codes, too.
+        The stage's table decides on the columns, too. It decides on no code of a person: see :attr:`n_categories`.
         """
         categorical = ~self.encoding.continuous
         coded = [(part.ranks[:, categorical], part.numbers) for part in self.encoding.tables[:2]]
-        cardinality = self.encoding.cardinality[categorical]
-        return fingerprint(self.encoding.columns, coded, cardinality, self.options, self.seed)
+        return fingerprint(self.encoding.columns, coded, self.options, self.seed)
+
+    @cached_property
+    def n_categories(self) -> tuple[int, ...]:
+        """Number of categories of each column in all tables, those that the stage's table alone has among them.
+
+        It belongs to the key of a result for all stages that these decide on.
+        """
+        return tuple(self.encoding.cardinality[~self.encoding.continuous].tolist())
 
     @cached_property
     def keys(self) -> dict[Role, Array]:

@@ -6,13 +6,13 @@ import math
 from dataclasses import dataclass, replace
 from typing import Any
 
-from hybrid.evaluation.measure import Direction, Evaluation, Family, Measure, MetricResult, Subject
+from hybrid.evaluation.measure import Direction, Evaluation, Family, Measure, MetricResult
 from hybrid.evaluation.registry import REGISTRY
 
 
 @dataclass(frozen=True)
 class Improvement:
-    """One metric compared between two tables."""
+    """One metric of the synthetic table beside that of the baseline."""
 
     name: str
     family: Family
@@ -20,15 +20,16 @@ class Improvement:
     column: str | None
     """As in the evaluation."""
     difference: float
-    """Value at the stage minus value at the other, in the metric's unit."""
+    """Its value minus that of the baseline, in the metric's unit."""
     low: float | None
     high: float | None
     """Interval of the difference, the two values taken as independent; None where a value has no interval. For the
     finite number of records alone: each generator was trained once, and its own chance is left out."""
     better: bool | None
-    """Whether the stage is better beyond the interval, worse (False), or neither can be said (None)."""
+    """Whether it is better beyond the interval, worse (False), or neither can be said (None)."""
     relative: float | None
-    """(other - stage) / other, only of metrics that are 0 without a leak, where the other's interval excludes 0."""
+    """(baseline - synthetic) / baseline, only of metrics that are 0 without a leak, where the interval of the baseline
+    excludes 0."""
     printed: float | None
     """The thesis's formula, of evaluations made with ``paper``."""
 
@@ -36,17 +37,15 @@ class Improvement:
         return dict(vars(self))
 
 
-def improvements(
-    evaluation: Evaluation, stage: Subject = "synthetic", other: Subject = "baseline"
-) -> list[Improvement]:
-    """Compare two stages, metric by metric.
+def improvements(evaluation: Evaluation) -> list[Improvement]:
+    """Compare the synthetic table with the baseline, metric by metric.
 
     Metrics without a number at either are left out. The printed formula, (R_pipe - R_SDG)/R_SDG, calls a lower risk
     negative and explodes near 0 (METRICS C4): the difference with its interval takes its place.
     """
     rows = []
     for result in evaluation.metrics:
-        beside = evaluation.find(result.name, other, result.column) if result.stage == stage else None
+        beside = evaluation.find(result.name, "baseline", result.column) if result.stage == "synthetic" else None
         if beside is None:
             continue
         if isinstance(result.outcome, Measure) and isinstance(beside.outcome, Measure):

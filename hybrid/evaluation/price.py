@@ -84,7 +84,7 @@ PRICES = {
     "discriminator": Price(cells=0.8, least=0.15),
     "discriminator_groups": Price(cells=0.2),
     "tstr_groups": Price(cells=0.2),
-    "membership_subgroups": Price(cells=0.7),
+    "membership_subgroups": Price(searches=2.0, cells=0.7, once=1.0),
     "mmd": Price(cells=0.2),
     "c2st_agg": Price(cells=0.8),
     "privacy_score": Price(searches=2.5),

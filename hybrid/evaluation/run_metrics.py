@@ -14,7 +14,7 @@ import numpy as np
 
 from hybrid.base.errors import ConfigError, Problem
 from hybrid.base.progress import Progress, silent
-from hybrid.estimates import Formula
+from hybrid.estimates import ModelFormula
 from hybrid.evaluation.context import UNKNOWN, Context, Making, Share
 from hybrid.evaluation.engine.threads import one_thread_each, side_by_side
 from hybrid.evaluation.improvement import with_printed
@@ -41,7 +41,8 @@ def evaluate(
     """Measure the tables of a run against the people in them.
 
     Tables are measured side by side on the cores there are, every other one from the last metric to the first (unless
-    families have budgets): two tables then seldom wait for the same shared result or model.
+    families have budgets): two tables then seldom wait for the same shared result or model. Those that are made again
+    take longest, and begin.
 
     Parameters
     ----------
@@ -88,18 +89,20 @@ def evaluate(
     chosen = metrics_of(options) if metrics is None else metrics
     share = share or remembering({})
     repeated = (options.retrain or RetrainOptions()).stages
+    order = sorted(stages, key=lambda stage: stage not in repeated)
 
     def measured(stage: Subject, told: Progress) -> list[MetricResult]:
         known = (making or {}).get(stage, UNKNOWN)
         known = known if stage in repeated else replace(known, again=None)
         context = Context(train, control, stages[stage], options, seed, stage, share, told, known)
         others = context if compared is None else context.compared_with(*compared)
-        backwards = not options.seconds and list(stages).index(stage) % 2 == 1
+        backwards = not options.seconds and order.index(stage) % 2 == 1
         return _measured(context, others, [metric for metric in chosen if _is_due(metric, context)], backwards)
 
     models = any(metric.family == "utility" or metric.mechanism in ("learned model", "embedding") for metric in chosen)
     with one_thread_each(models):
-        found = Evaluation(tuple(itertools.chain.from_iterable(side_by_side(measured, list(stages), progress))))
+        results = dict(zip(order, side_by_side(measured, order, progress), strict=True))
+    found = Evaluation(tuple(itertools.chain.from_iterable(results[stage] for stage in stages)))
     return with_printed(found) if options.paper else found
 
 
@@ -201,7 +204,7 @@ def metrics_of(options: EvaluateOptions, asked: Collection[str] | None = None) -
 def _wrong_formulas(options: EvaluateOptions, schema: Schema) -> Iterator[Problem]:
     for text in options.analyses or ():
         try:
-            absent = [name for name in Formula.parse(text).columns if name not in schema]
+            absent = [name for name in ModelFormula.parse(text).columns if name not in schema]
         except ConfigError as error:
             yield from (Problem(f"evaluate.analyses: {one.message}", one.hint) for one in error.problems)
             continue

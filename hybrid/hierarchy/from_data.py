@@ -33,17 +33,17 @@ _MOST_TRIED = 10
 """Multiples of a step that are tried as an edge."""
 
 
-def equal_width(column: Column, values: pd.Series, intervals: int = 20, levels: int = 3) -> IntervalsSpec:
+_INTERVALS, _LEVELS = 20, 3
+"""Intervals on level 1, about, for the middle 98 percent of the values; levels, fewer where two intervals are left."""
+
+
+def equal_width(column: Column, values: pd.Series) -> IntervalsSpec:
     """Intervals of equal, round width, doubled on every level; one percent at either end is one group.
 
     Parameters
     ----------
     values : pandas.Series, shape (n,)
         At least one of them not missing.
-    intervals : int
-        About how many there are on level 1, for the middle 98 percent of the values.
-    levels : int
-        How many levels; fewer where two intervals are left before.
 
     Returns
     -------
@@ -55,8 +55,8 @@ def equal_width(column: Column, values: pd.Series, intervals: int = 20, levels: 
     low, high = np.quantile(known, [0.01, 0.99])
     with localcontext(prec=EXACT_DIGITS):
         span = max(Decimal(repr(float(high))) - Decimal(repr(float(low))), Decimal(0))
-        width = _nice(span / intervals, whole=column.kind is Kind.INTEGER)
-        widths = [width * 2**at for at in range(levels)]
+        width = _nice(span / _INTERVALS, whole=column.kind is Kind.INTEGER)
+        widths = [width * 2**at for at in range(_LEVELS)]
         widths = [wide for wide in widths if wide == width or wide * 2 <= span]
         coarsest = widths[-1]
         bottom = (Decimal(repr(float(low))) / coarsest).to_integral_value(ROUND_FLOOR) * coarsest

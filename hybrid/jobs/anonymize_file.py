@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import logging
 import shutil
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from datetime import UTC, datetime
 from importlib.util import find_spec
 from pathlib import Path
@@ -13,7 +13,7 @@ import numpy as np
 
 from hybrid.anonymize.warehouse.anonymize_files import FileTask, anonymize_files
 from hybrid.anonymize.warehouse.anonymize_rows import WarehouseResult, anonymize_rows
-from hybrid.base.arrays import Codes, Mask
+from hybrid.base.arrays import Array, Codes, Mask
 from hybrid.base.atomic import write_json
 from hybrid.base.errors import ConfigError, DataError
 from hybrid.base.hashing import fingerprint
@@ -21,7 +21,7 @@ from hybrid.base.manifest import MANIFEST, Recorder, build_manifest
 from hybrid.base.progress import Progress, silent
 from hybrid.base.rng import fresh_seed, rng_for
 from hybrid.hierarchy import Hierarchy
-from hybrid.jobs.run import LABELS, staged
+from hybrid.jobs.places import LABELS, staged
 from hybrid.pipeline.config import RunConfig
 from hybrid.pipeline.guarantees import explain_sampling
 from hybrid.pipeline.inputs import opened_task
@@ -29,12 +29,11 @@ from hybrid.pipeline.refusals import FILES, PUSHED, refused
 from hybrid.pipeline.refusals import LABELS as IN_WAREHOUSE
 from hybrid.publication.finished_run import ANONYMIZATION
 from hybrid.table import Role, Schema
-from hybrid.table.file_formats import is_csv
+from hybrid.table.file_formats import PARQUET_SUFFIXES, is_csv
 from hybrid.table.files import sha256_of, states_of
-from hybrid.table.parquet_files import files_below, person_column, rows_of
+from hybrid.table.parquet_files import PERSON, TRAINING, files_below, person_column, rows_of
 from hybrid.table.persons import row_limit_mask
 from hybrid.table.read_file import memory_need, parquet_metadata
-from hybrid.table.schema import PARQUET_SUFFIXES
 from hybrid.table.split import control_mask
 
 _WORK = "work"
@@ -96,8 +95,8 @@ def write_from_files(config: RunConfig, folder: Path, seed: int | None, progress
         with recorder.stage("copy"):
             rows = rows_of(config.data_file, config.data, work)
             names = config.data.person_columns
-            persons = person_column(rows, config.data, names) if names else None
-            training = _training(config, rows.n_rows, persons, seed)
+            beside: dict[str, Array] = {PERSON: person_column(rows, config.data, names)} if names else {}
+            beside |= _training(config, beside.get(PERSON, range(rows.n_rows)), seed)
         task = FileTask(
             rows=rows,
             data=config.data,
@@ -105,8 +104,7 @@ def write_from_files(config: RunConfig, folder: Path, seed: int | None, progress
             options=config.anonymize,
             work=work,
             memory=config.anonymize.memory_bytes,
-            training=training,
-            persons=persons,
+            beside=beside,
             population=config.load_population(),
         )
         done = anonymize_files(task, temporary / LABELS, recorder, progress)
@@ -119,20 +117,17 @@ def write_from_files(config: RunConfig, folder: Path, seed: int | None, progress
     return done
 
 
-def _training(config: RunConfig, n_rows: int, persons: Codes | None, seed: int) -> Mask | None:
-    """Mask of the training records; None for all."""
-    most, training = config.data.max_rows, None
-    if config.split.control_share:
-        groups = np.arange(n_rows) if persons is None else persons
-        training = ~control_mask(groups, config.split, rng_for(seed, "split"))
-    if persons is None or most is None:
-        return training
-    mask = np.ones(n_rows, dtype=bool) if training is None else training
-    # As of a table in memory: drawn among the training records alone.
-    chosen = np.flatnonzero(mask)[row_limit_mask(persons[mask], most, rng_for(seed, "max_rows"))]
-    limited = np.zeros(n_rows, dtype=bool)
-    limited[chosen] = True
-    return limited
+def _training(config: RunConfig, persons: Sequence[int] | Codes, seed: int) -> dict[str, Mask]:
+    """Mask of the training records; none where all are."""
+    most, is_split = config.data.max_rows, bool(config.split.control_share)
+    if most is None and not is_split:
+        return {}
+    persons = np.asarray(persons)
+    mask = ~control_mask(persons, config.split, rng_for(seed, "split")) if is_split else np.ones(len(persons), bool)
+    if most is not None:
+        # As of a table in memory: drawn among the training records alone.
+        mask[np.flatnonzero(mask)[~row_limit_mask(persons[mask], most, rng_for(seed, "max_rows"))]] = False
+    return {TRAINING: mask}
 
 
 def _write_results(

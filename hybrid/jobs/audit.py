@@ -24,8 +24,8 @@ from hybrid.evaluation.run_metrics import remembering
 from hybrid.evaluation.trust import TrustLeague, load_trust
 from hybrid.jobs.audited import Audited, AuditedTables, File, read_audited, without_person
 from hybrid.jobs.audited_folders import links_config, read_audited_links
+from hybrid.jobs.places import staged
 from hybrid.jobs.report_inputs import LIMITS, audit_report, table_page, two_pages
-from hybrid.jobs.run import staged
 from hybrid.pipeline.config import SINGLE, RunConfig, load_config, refuse_linked
 from hybrid.pipeline.facts import page_of
 from hybrid.pipeline.pipeline import BETWEEN

@@ -17,8 +17,7 @@ from hybrid.pipeline.inputs import Sources
 from hybrid.pipeline.links import in_table, key_columns
 from hybrid.pipeline.sources import broken_references, link_sources
 from hybrid.table import Table
-from hybrid.table.file_formats import OFFICE_SUFFIXES
-from hybrid.table.schema import PARQUET_SUFFIXES
+from hybrid.table.file_formats import OFFICE_SUFFIXES, PARQUET_SUFFIXES
 from hybrid.table.typed_table import Frame
 
 Folder: TypeAlias = Path | Mapping[str, Frame]

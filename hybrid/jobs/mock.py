@@ -20,8 +20,8 @@ from hybrid.privacy.domain import KnownColumn, PrivacyOptions
 from hybrid.privacy.histograms import NoisyHistograms, noisy_histograms
 from hybrid.publication.policy import Policy, load_policy
 from hybrid.table import Role, Table
+from hybrid.table.file_formats import PARQUET_SUFFIXES
 from hybrid.table.persons import with_row_limit
-from hybrid.table.schema import PARQUET_SUFFIXES
 from hybrid.table.write import write_table
 
 ROWS = 100

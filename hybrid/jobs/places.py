@@ -1,13 +1,40 @@
-"""Folders of the three zones that a release goes through."""
+"""Folders of the three zones that a release goes through, and the folder of a run."""
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
+from datetime import datetime
 from pathlib import Path
 
+from hybrid.base.atomic import atomic_folder
 from hybrid.base.errors import ConfigError
-from hybrid.base.ownership import check_growing
+from hybrid.base.ownership import check_growing, check_replaceable
 from hybrid.store import Store
+
+LABELS = "anonymized.parquet"
+
+
+def new_folder(name: str, runs: Path = Path("runs")) -> Path:
+    """Name of the folder of a run that starts now; it is not made yet."""
+    return runs / f"{name}-{datetime.now():%Y%m%d-%H%M%S}"
+
+
+@contextmanager
+def staged(folder: Path) -> Iterator[Path]:
+    """Yield a hidden private folder that replaces ``folder`` when the block ends without an error.
+
+    Raises
+    ------
+    ConfigError
+        What is in ``folder`` by then must not be replaced (:func:`~hybrid.base.ownership.check_replaceable`).
+    OutputError
+        It cannot be written; nothing was changed.
+    """
+    with atomic_folder(folder, private=True) as temporary:
+        yield temporary
+        check_replaceable(folder)
 
 
 @dataclass(frozen=True)

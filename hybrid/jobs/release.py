@@ -17,8 +17,8 @@ from hybrid.base.errors import ConfigError
 from hybrid.base.ownership import check_growing, check_replaceable
 from hybrid.base.progress import Progress, silent
 from hybrid.jobs.finished_runs import finished_runs, only_finished_run
-from hybrid.jobs.places import Places
-from hybrid.jobs.run import new_folder, write_draw
+from hybrid.jobs.places import Places, new_folder
+from hybrid.jobs.run import write_draw
 from hybrid.jobs.start import Frames, configuration
 from hybrid.pipeline.config import RunConfig
 from hybrid.pipeline.draft import Draft

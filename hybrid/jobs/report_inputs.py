@@ -37,15 +37,7 @@ from hybrid.publication.policy import Policy
 from hybrid.publication.redact import public_config
 from hybrid.publication.table_facts import StatedTable, TableFacts
 from hybrid.publication.verdict import Verdict
-from hybrid.report import (
-    LossCurve,
-    ReportedStage,
-    ReportInputs,
-    TradeOffPoint,
-    compare_tables,
-    describe,
-    render_report,
-)
+from hybrid.report import LossCurve, ReportedStage, ReportInputs, TradeOffPoint, compare_tables, describe, render_report
 from hybrid.report.public import render_public
 from hybrid.report.run.inputs import HistoryPoint, MetricHistory, ReportedChange, title_of
 from hybrid.report.run.sections import DETAILS as SECTIONS_OF_DETAILS

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import os
 import shutil
-from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from datetime import UTC, datetime
 from pathlib import Path
@@ -14,12 +13,12 @@ from typing import Any
 from hybrid.anonymize.result import AnonymizationResult, json_with_left_out
 from hybrid.base.account import account
 from hybrid.base.arrays import Rows
-from hybrid.base.atomic import atomic_folder, make_private, write_json, write_text
+from hybrid.base.atomic import make_private, write_json, write_text
 from hybrid.base.errors import ConfigError, HybridError
 from hybrid.base.hashing import file_sha256
 from hybrid.base.manifest import MANIFEST, build_manifest
-from hybrid.base.ownership import check_replaceable
 from hybrid.jobs.origins import keep_origin
+from hybrid.jobs.places import LABELS, staged
 from hybrid.jobs.report_inputs import keep_source_statistics, report_pages
 from hybrid.pipeline.anonymization import Anonymization
 from hybrid.pipeline.config import SINGLE
@@ -55,29 +54,6 @@ from hybrid.table.arrow import content_order, to_arrow
 from hybrid.table.cells import least_cell
 from hybrid.table.file_formats import OFFICE_SUFFIXES
 from hybrid.table.write import layout_of, write_table
-
-LABELS = "anonymized.parquet"
-
-
-def new_folder(name: str, runs: Path = Path("runs")) -> Path:
-    """Name of the folder of a run that starts now; it is not made yet."""
-    return runs / f"{name}-{datetime.now():%Y%m%d-%H%M%S}"
-
-
-@contextmanager
-def staged(folder: Path) -> Iterator[Path]:
-    """Yield a hidden private folder that replaces ``folder`` when the block ends without an error.
-
-    Raises
-    ------
-    ConfigError
-        What is in ``folder`` by then must not be replaced (:func:`~hybrid.base.ownership.check_replaceable`).
-    OutputError
-        It cannot be written; nothing was changed.
-    """
-    with atomic_folder(folder, private=True) as temporary:
-        yield temporary
-        check_replaceable(folder)
 
 
 def write_draw(run: Pipeline, folder: Path, private_dir: Path) -> None:

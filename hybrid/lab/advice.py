@@ -38,7 +38,7 @@ class Noticed:
 
 
 @dataclass(frozen=True)
-class Advice:
+class MetricAdvice:
     """A metric, to be believed or not."""
 
     entry: Entry
@@ -72,8 +72,8 @@ class Believing:
 
     table: str
     """Its name."""
-    believe: tuple[Advice, ...]
-    doubt: tuple[Advice, ...]
+    believe: tuple[MetricAdvice, ...]
+    doubt: tuple[MetricAdvice, ...]
     """Metrics to believe, those that notice most of the planted leaks first; the others."""
     best: tuple[Best, ...]
     """Per kind of leak that some metric to believe notices."""
@@ -98,16 +98,16 @@ def _about(table: str, entries: Sequence[Entry]) -> Believing:
     )
 
 
-def _advice(entry: Entry, kinds: Sequence[str], seen: set[str]) -> Advice:
+def _advice(entry: Entry, kinds: Sequence[str], seen: set[str]) -> MetricAdvice:
     noticed = [each for kind in kinds if (each := _noticed(kind, entry)) is not None]
     missed = tuple(kind for kind in kinds if kind in seen and kind not in {each.risk for each in noticed})
     against = _against(entry)
     if not against and not noticed:
         against = "notices none of the leaks in four of five trials, up to the largest that was tried"
-    return Advice(entry, tuple(noticed), missed, against)
+    return MetricAdvice(entry, tuple(noticed), missed, against)
 
 
-def _rank(advice: Advice) -> tuple[float, float]:
+def _rank(advice: MetricAdvice) -> tuple[float, float]:
     return -advice.entry.mean_power, advice.entry.cpu_seconds
 
 
@@ -146,7 +146,7 @@ def _size(track: Track, position: int) -> str:
     return f"{series.dial} = {shown}"
 
 
-def _best(kinds: Sequence[str], believe: Sequence[Advice]) -> Iterator[Best]:
+def _best(kinds: Sequence[str], believe: Sequence[MetricAdvice]) -> Iterator[Best]:
     for kind in kinds:
         found = [(each, advice) for advice in believe for each in advice.noticed if each.risk == kind]
         if not found:

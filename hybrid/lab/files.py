@@ -10,17 +10,17 @@ import pandas as pd
 
 from hybrid.evaluation import REGISTRY
 from hybrid.evaluation.trust import SCHEMA
-from hybrid.lab.advice import Advice, Believing, believing
+from hybrid.lab.advice import Believing, MetricAdvice, believing
 from hybrid.lab.league import Entry, Judged, League
 from hybrid.lab.measurements import Contestant
 from hybrid.lab.measures import POWER, Share
-from hybrid.lab.plan import Design, GivenTable
+from hybrid.lab.plan import GivenTable, LabDesign
 from hybrid.lab.verdicts import RULES
 
 DIGITS = 6
 
 
-def league_json(plan: Design, found: League, given: GivenTable | None = None) -> dict[str, Any]:
+def league_json(plan: LabDesign, found: League, given: GivenTable | None = None) -> dict[str, Any]:
     """The league as JSON types: aggregates alone.
 
     ``metrics`` has an object per table and metric, the best first, then one per number as papers print it (``printed``
@@ -69,7 +69,7 @@ def league_json(plan: Design, found: League, given: GivenTable | None = None) ->
     }
 
 
-def _believed(advice: Advice, given: GivenTable | None) -> dict[str, Any]:
+def _believed(advice: MetricAdvice, given: GivenTable | None) -> dict[str, Any]:
     entry = advice.entry
     excess = None if given is None else given.excesses.get(entry.contestant)
     return {

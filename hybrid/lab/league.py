@@ -21,8 +21,8 @@ from hybrid.lab.trials import LabTrials
 from hybrid.lab.verdicts import (
     Evidence,
     Key,
+    MetricVerdict,
     Track,
-    Verdict,
     is_alarmist,
     is_short,
     judge,
@@ -45,7 +45,7 @@ class Move:
 
 
 @dataclass(frozen=True)
-class Transfer:
+class OrderAgreement:
     """Agreement of two risk models or tables on the order of metrics."""
 
     one: tuple[str, str]
@@ -60,7 +60,7 @@ class Transfer:
     """Metrics whose rank changes most."""
 
 
-def transfers(tracks: Mapping[tuple[str, str], Sequence[Track]], silent: Sequence[Key]) -> tuple[Transfer, ...]:
+def transfers(tracks: Mapping[tuple[str, str], Sequence[Track]], silent: Sequence[Key]) -> tuple[OrderAgreement, ...]:
     """Compare the order of the metrics between tables and risk models.
 
     Series in which no metric noticed anything are left out; of several series of a risk model the mean counts.
@@ -76,7 +76,7 @@ def transfers(tracks: Mapping[tuple[str, str], Sequence[Track]], silent: Sequenc
     return tuple(_compared(powers, one, other) for one, other in combinations(powers.columns, 2))
 
 
-def _compared(powers: pd.DataFrame, one: tuple[str, str], other: tuple[str, str]) -> Transfer:
+def _compared(powers: pd.DataFrame, one: tuple[str, str], other: tuple[str, str]) -> OrderAgreement:
     both = powers[[one, other]].dropna()
     ranks = pd.DataFrame({"one": rankdata(-both[one]), "other": rankdata(-both[other])}, index=both.index)
     varied = len(both) > 2 and both[one].nunique() > 1 and both[other].nunique() > 1
@@ -84,7 +84,7 @@ def _compared(powers: pd.DataFrame, one: tuple[str, str], other: tuple[str, str]
     moved = ranks.loc[(ranks["one"] - ranks["other"]).abs().sort_values(ascending=False, kind="stable").index]
     largest = moved.head(MOST_MOVED).iterrows()
     named = tuple(Move(str(name), float(row["one"]), float(row["other"])) for name, row in largest)
-    return Transfer(one, other, correlation, len(both), named)
+    return OrderAgreement(one, other, correlation, len(both), named)
 
 
 def relatives(tracks: Mapping[tuple[str, str], Sequence[Track]]) -> dict[tuple[str, str], tuple[str, float]]:
@@ -155,8 +155,8 @@ Pair = tuple[str, str]
 """Table and contestant."""
 Groups = dict[tuple[str, str, str, str], pd.DataFrame]
 """Numbers by table, risk model, series and contestant."""
-Overall = Callable[[Mapping[str, Verdict]], Verdict]
-NOT_JUDGED = Verdict("unknown", ("tried on no table that is known to leak more than another",))
+Overall = Callable[[Mapping[str, MetricVerdict]], MetricVerdict]
+NOT_JUDGED = MetricVerdict("unknown", ("tried on no table that is known to leak more than another",))
 RETAINED_AT = 0.5
 """Leak at which noise is compared with none."""
 
@@ -166,7 +166,7 @@ class Judged:
     """A track and its verdict; None where no verdict is possible."""
 
     track: Track
-    verdict: Verdict | None
+    verdict: MetricVerdict | None
 
 
 @dataclass(frozen=True)
@@ -190,9 +190,9 @@ class Entry:
     """Excess with a noise, as a share of that without, by noise."""
     removals: tuple[Removal, ...]
     """Change of its excess by removing outliers, beyond a removal by chance."""
-    verdicts: Mapping[str, Verdict]
+    verdicts: Mapping[str, MetricVerdict]
     """By risk model in which a metric noticed anything: the worst over its series."""
-    overall: Verdict
+    overall: MetricVerdict
     """Over risk models: the worst, or by :func:`hybrid.lab.verdicts.by_kind`."""
     relative: tuple[str, float] | None
     """The metric that errs most like it, and how much alike."""
@@ -229,7 +229,7 @@ class League:
     they do not count: trials without a leak, their yardstick, are nothing that an evaluation has."""
     silent: tuple[Key, ...]
     """Series in which no metric noticed anything."""
-    transfers: tuple[Transfer, ...]
+    transfers: tuple[OrderAgreement, ...]
     """Where the order of the metrics holds."""
     uncompared: tuple[Pair, ...]
     """Metrics without an excess."""
@@ -299,7 +299,7 @@ def league(trials: LabTrials, found: pd.DataFrame, overall: Overall = over_all_k
     return League(tuple(entries), silent, transfers(own, silent), tuple(p for p in everything if p not in tracks))
 
 
-def _verdict(evidence: Evidence) -> Verdict | None:
+def _verdict(evidence: Evidence) -> MetricVerdict | None:
     """Verdict on a series.
 
     On a short one none, but that a metric misses the leak or misleads.
@@ -359,8 +359,8 @@ def _adjusted(tracks: Mapping[Pair, Sequence[Track]]) -> dict[tuple[Pair, Key], 
     return found
 
 
-def _by_risk(judged: Sequence[Judged]) -> dict[str, Verdict]:
-    found: dict[str, list[Verdict]] = {}
+def _by_risk(judged: Sequence[Judged]) -> dict[str, MetricVerdict]:
+    found: dict[str, list[MetricVerdict]] = {}
     for track, verdict in ((each.track, each.verdict) for each in judged):
         if verdict is not None:
             named = tuple(

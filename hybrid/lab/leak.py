@@ -9,16 +9,19 @@ removal by chance is its control.
 
 from __future__ import annotations
 
+from importlib.util import find_spec
+
 import numpy as np
 import pandas as pd
 
 from hybrid.base.arrays import Array
-from hybrid.base.errors import DataError
+from hybrid.base.errors import ConfigError, DataError
 from hybrid.base.rng import rng_for
 from hybrid.constraints.gaps import lengths
 from hybrid.evaluation.attacks.vulnerability import local_outlier_factors, vulnerability
 from hybrid.evaluation.context import Context
-from hybrid.evaluation.options import EvaluateOptions
+from hybrid.evaluation.options import EncoderOptions, EvaluateOptions
+from hybrid.lab.encoder.embed import trained
 from hybrid.pipeline.risk import KnownLeak, RemovalOptions, RiskOptions
 from hybrid.table import Column, Kind, Table
 from hybrid.table.codings import numbers_of
@@ -205,7 +208,24 @@ def _unusual(train: Table, options: RemovalOptions) -> Array:
     """Unusualness of each record, larger being more so; shape (n,)."""
     if options.by == "random":
         return np.zeros(len(train))
-    context = Context(train, None, train, EvaluateOptions(max_records=None))
+    context = Context(train, None, train, EvaluateOptions(max_records=None, encoder=EncoderOptions(encoders=1)))
     if options.by == "vulnerability":
         return vulnerability(context, context.whole("train"))
-    return local_outlier_factors(context.space, context.place(context.whole("train")))
+    space = _points(context) if options.by == "encoder" else context
+    return local_outlier_factors(space.space, space.place(space.whole("train")))
+
+
+def _points(context: Context) -> Context:
+    """Context whose records are the points of an encoder that was trained on them.
+
+    Raises
+    ------
+    ConfigError
+        torch is missing.
+    """
+    if find_spec("torch") is None:
+        raise ConfigError(
+            "risk.by: encoder: an encoder is trained with torch, which is missing",
+            hint="pip install 'hybrid-release[tabddpm]', which brings it, or risk.by: lof",
+        )
+    return trained(context)[0].space

@@ -13,12 +13,12 @@ from markupsafe import Markup
 from hybrid.base.language import ENGLISH, Language, in_language, language_of
 from hybrid.evaluation import REGISTRY
 from hybrid.evaluation.trust import COPIES
-from hybrid.lab.advice import MOST_NAMED, Advice, Believing, believing
+from hybrid.lab.advice import MOST_NAMED, Believing, MetricAdvice, believing
 from hybrid.lab.correlations import agreements, matrix_of
-from hybrid.lab.league import Entry, Judged, League, Transfer
+from hybrid.lab.league import Entry, Judged, League, OrderAgreement
 from hybrid.lab.measurements import NULL, Contestant, title
 from hybrid.lab.measures import Share
-from hybrid.lab.plan import Design, GivenTable
+from hybrid.lab.plan import GivenTable, LabDesign
 from hybrid.lab.risk import KNOWN as RISK_MODELS
 from hybrid.lab.trials import LabTrials
 from hybrid.lab.verdicts import RULES, Key, Track, dial_value
@@ -90,7 +90,7 @@ def named(contestants: Sequence[str]) -> str:
     return _listed([*shown, f"{more} more"] if more else shown)
 
 
-def transfer(each: Transfer) -> dict[str, Any]:
+def transfer(each: OrderAgreement) -> dict[str, Any]:
     """A comparison of two risk models for the page."""
     return {
         "one": _where(each.one),
@@ -187,7 +187,7 @@ ACCESS = {"no_box": "the table alone", "black_box": "the table and repeated trai
 
 
 def render_lab(
-    plan: Design,
+    plan: LabDesign,
     trials: LabTrials,
     found: League,
     failures: Mapping[str, int],
@@ -214,7 +214,7 @@ def render_lab(
 
 
 def _page(
-    plan: Design,
+    plan: LabDesign,
     trials: LabTrials,
     found: League,
     failures: Mapping[str, int],
@@ -259,7 +259,7 @@ def _templates(language: Language) -> Environment:
     return templates
 
 
-def _table(table: str, plan: Design, found: League, language: Language) -> dict[str, Any]:
+def _table(table: str, plan: LabDesign, found: League, language: Language) -> dict[str, Any]:
     entries = [entry for entry in found.entries if entry.data == table]
     n = plan.records(table)
     risks = [name for name in plan.risk_models if any(name in entry.verdicts for entry in entries)]
@@ -306,7 +306,7 @@ def _believing(about: Believing, given: GivenTable | None) -> dict[str, Any]:
     }
 
 
-def _advised(advice: Advice, given: GivenTable | None) -> dict[str, Any]:
+def _advised(advice: MetricAdvice, given: GivenTable | None) -> dict[str, Any]:
     entry = advice.entry
     excess = None if given is None else given.excesses.get(entry.contestant)
     return {

@@ -47,7 +47,7 @@ class DataChoice(Options):
     """Dotted keys of the run configuration with other values."""
 
 
-class Shares(Options):
+class SplitShares(Options):
     """Shares of the records that are no training records."""
 
     release: float = Field(default=0.333, gt=0, lt=1)
@@ -63,7 +63,7 @@ class ByPillar(Options):
     """indicator: statistics without an adversary; attack: those with one."""
 
 
-class Budget(Options):
+class LabScale(Options):
     """Changes of one budget in the plan."""
 
     rows: int | None = Field(default=None, ge=30)
@@ -87,7 +87,7 @@ class LabPlan(Options):
     """Title of the report."""
     data: dict[str, DataChoice] = Field(min_length=1)
     """Tables by name. What two of them agree on is more than a property of one."""
-    split: Shares = Shares()
+    split: SplitShares = SplitShares()
     """Parts of every table; the rest is trained on."""
     risk: RiskSections
     """How tables with a known leak are made."""
@@ -103,7 +103,7 @@ class LabPlan(Options):
     """Further trials without a leak, each with a split of its own: false alarms need many."""
     scale: str | None = None
     """Which of the scales applies; none: the plan as it is."""
-    scales: dict[str, Budget] = Field(default_factory=dict)
+    scales: dict[str, LabScale] = Field(default_factory=dict)
     """Budgets by name."""
     store: str | None = None
     """Where stage results are kept: a folder, an address, or memory. They hold real records. Not given: a private
@@ -182,7 +182,7 @@ def load_plan(path: Path, scale: str | None = None) -> LabPlan:
     return plan.model_copy(update=changes | {"scale": name})
 
 
-class Design(Protocol):
+class LabDesign(Protocol):
     """Plan of a laboratory, whether its tables are made or given."""
 
     @property

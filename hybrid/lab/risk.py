@@ -120,7 +120,7 @@ KINDS = {"sigma": "amounts", "lambda": "counts", "p": "categories"}
 NO_NOISE = "no noise"
 
 
-class NoisyOptions(Options):
+class NoisyCopiesOptions(Options):
     """Section ``risk.noisy`` of a plan."""
 
     levels: Shares = (0.0, 0.05, 0.2, 0.5, 1.0)
@@ -133,20 +133,20 @@ class NoisyOptions(Options):
     """As ``risk.scale`` of a run configuration."""
 
 
-class Noisy(RiskModel):
+class NoisyCopies(RiskModel):
     """Training records with noise among fresh ones (thesis, section 3.3.5)."""
 
     name = "noisy"
     title = "Copied records with noise"
     sentence = "A known share of the table are training records whose values were moved a little."
-    Options = NoisyOptions
+    Options = NoisyCopiesOptions
 
-    def series(self, options: NoisyOptions) -> tuple[Series, ...]:
+    def series(self, options: NoisyCopiesOptions) -> tuple[Series, ...]:
         """One series over the shares per combination of noises."""
         chosen = [on for on in product((False, True), repeat=3) if options.noise == "all" or sum(on) != 2]
         return tuple(self._of(options, on) for on in chosen)
 
-    def _of(self, options: NoisyOptions, on: tuple[bool, ...]) -> Series:
+    def _of(self, options: NoisyCopiesOptions, on: tuple[bool, ...]) -> Series:
         noise = {key: options.size for key, is_on in zip(KINDS, on, strict=True) if is_on}
         if noise:
             keys = {"model": "noisy", "scale": options.scale, **noise}
@@ -254,9 +254,14 @@ class Dp(RiskModel):
         )
 
 
-By = Literal["lof", "vulnerability", "random"]
+By = Literal["lof", "encoder", "vulnerability", "random"]
 Measured = Literal["all", "kept"]
-WAYS: dict[By, str] = {"lof": "local outlier factor", "vulnerability": "vulnerability", "random": "chance"}
+WAYS: dict[By, str] = {
+    "lof": "local outlier factor",
+    "encoder": "local outlier factor of an encoder's points",
+    "vulnerability": "vulnerability",
+    "random": "chance",
+}
 WHOM: dict[Measured, str] = {"all": "all people", "kept": "the people left"}
 CONTROL: By = "random"
 
@@ -482,7 +487,7 @@ PLANTED: dict[str, PlantedLeak] = {name: PlantedLeak(name) for name in PLANTED_L
 
 REGISTRY: dict[str, RiskModel] = {
     model.name: model
-    for model in (Leaky(), Noisy(), Overfit(), Dp(), OUTLIERS, Retraining(), Size(), Hyperparameters())
+    for model in (Leaky(), NoisyCopies(), Overfit(), Dp(), OUTLIERS, Retraining(), Size(), Hyperparameters())
 }
 """Risk models that a plan may name."""
 KNOWN: dict[str, RiskModel] = {**REGISTRY, **PLANTED}

@@ -23,7 +23,7 @@ from hybrid.lab.files import league_json, league_table
 from hybrid.lab.league import League, league
 from hybrid.lab.measurements import measurements
 from hybrid.lab.page import render_lab
-from hybrid.lab.plan import Design, GivenTable, LabPlan
+from hybrid.lab.plan import GivenTable, LabDesign, LabPlan
 from hybrid.lab.trials import LabTrials, lab_trials
 from hybrid.synthesize.registry import require
 
@@ -132,7 +132,7 @@ def _written(plan: LabPlan, trials: LabTrials, rows: Sequence[Mapping[str, Any]]
 
 
 def write_results(
-    plan: Design, trials: LabTrials, result: Laboratory, out: Path, given: GivenTable | None = None
+    plan: LabDesign, trials: LabTrials, result: Laboratory, out: Path, given: GivenTable | None = None
 ) -> None:
     """Write the files of a laboratory but ``rows.jsonl``, and seal its folder.
 

@@ -23,7 +23,7 @@ from hybrid.base.hashing import code_version, fingerprint
 from hybrid.base.options import Options
 from hybrid.base.progress import Progress, silent
 from hybrid.base.rng import rng_for
-from hybrid.comparison.results import ROWS, Rows, filled_alone, metric_names
+from hybrid.comparison.results import ROWS, TrialRows, filled_alone, metric_names
 from hybrid.comparison.schedule import Planned
 from hybrid.comparison.trial import Trial, failed, metric_columns
 from hybrid.evaluation.changed_table import ChangedContext
@@ -328,7 +328,7 @@ def foresee_tables(plan: TablesPlan, out: Path) -> TablesForecast:
     """Count what a plan measures, without measuring anything."""
     plan = replace(plan, not_planted=cannot_be_planted(plan))
     trials = tables_trials(plan)
-    rows = Rows(out / ROWS).read()
+    rows = TrialRows(out / ROWS).read()
     todo = [each for each in trials.planned if each.key not in rows]
     known: dict[str, list[float]] = {}
     for row in rows.values():
@@ -366,7 +366,7 @@ def run_on_tables(
     plan = replace(plan, not_planted=cannot_be_planted(plan))
     trials = tables_trials(plan)
     with filled_alone(out, plan.name, KIND, None, None):
-        rows = Rows(out / ROWS)
+        rows = TrialRows(out / ROWS)
         done = {key: row for key, row in rows.read().items() if row["status"] == "ok" or not retry_failed}
         todo = [each for each in trials.planned if each.key not in done]
         progress("lab", len(trials.planned) - len(todo), len(trials.planned))

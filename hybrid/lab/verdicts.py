@@ -20,7 +20,7 @@ Key = tuple[str, str, str]
 
 
 @dataclass(frozen=True)
-class Curve:
+class ExcessCurve:
     """Excess of one metric over the levels of one series.
 
     Matrices have shape (n_levels, n_seeds); NaN where there is no number.
@@ -50,7 +50,7 @@ class Track:
     series: Series
     contestant: str
     """What was measured on what."""
-    curve: Curve
+    curve: ExcessCurve
     """The numbers."""
     power: tuple[float, ...]
     """Share of trials that noticed the leak, per level with one, made to rise."""
@@ -124,14 +124,14 @@ def track_of(data: str, risk: str, series: Series, contestant: str, rows: pd.Dat
     )
 
 
-def _curve(rows: pd.DataFrame, series: Series, seeds: Sequence[int]) -> Curve:
+def _curve(rows: pd.DataFrame, series: Series, seeds: Sequence[int]) -> ExcessCurve:
     parts = (
         rows.pivot(index="position", columns="seed", values=name)
         .reindex(index=range(len(series.levels)), columns=list(seeds))
         .to_numpy(float)
         for name in ("excess", "excess_low", "excess_high")
     )
-    return Curve(*parts)
+    return ExcessCurve(*parts)
 
 
 def dial_value(track: Track, position: int) -> str:
@@ -173,7 +173,7 @@ RULES: dict[Word, str] = {
 
 
 @dataclass(frozen=True)
-class Verdict:
+class MetricVerdict:
     """A word and the reasons for it."""
 
     word: Word
@@ -216,39 +216,39 @@ def is_alarmist(alarms: Share) -> bool:
     return alarms.low > ALARMS
 
 
-def judge(evidence: Evidence) -> Verdict:
+def judge(evidence: Evidence) -> MetricVerdict:
     """Apply the rules, the worst word first."""
     track, alarms = evidence.track, evidence.alarms
     if is_alarmist(alarms):
-        return Verdict("misleading", (f"false alarms in {alarms.hits} of {alarms.trials} trials without a leak",))
+        return MetricVerdict("misleading", (f"false alarms in {alarms.hits} of {alarms.trials} trials without a leak",))
     if track.tau < 0 and evidence.p_falling < SIGNIFICANT:
-        return Verdict("misleading", ("its number falls as the leak grows",))
+        return MetricVerdict("misleading", ("its number falls as the leak grows",))
     if missing := _missing(evidence):
-        return Verdict("unknown", tuple(missing))
+        return MetricVerdict("unknown", tuple(missing))
     if track.sensitivity.position is None:
         noticed = f"{100 * track.power[-1]:.0f} %" if track.power else "none"
-        return Verdict("blind", (f"noticed the largest leak in {noticed} of the trials",))
+        return MetricVerdict("blind", (f"noticed the largest leak in {noticed} of the trials",))
     against_trust = list(_against_trust(evidence))
     if not against_trust:
-        return Verdict("trusted", ())
+        return MetricVerdict("trusted", ())
     against_use = list(_against_use(evidence))
-    return Verdict("coarse" if against_use else "usable", tuple(against_use or against_trust))
+    return MetricVerdict("coarse" if against_use else "usable", tuple(against_use or against_trust))
 
 
-def worst(verdicts: Iterable[Verdict]) -> Verdict:
+def worst(verdicts: Iterable[MetricVerdict]) -> MetricVerdict:
     """The worst of several verdicts; undecided where there is none."""
     found = list(verdicts)
     if not found:
-        return Verdict("unknown", ("nothing was noticed by any metric",))
+        return MetricVerdict("unknown", ("nothing was noticed by any metric",))
     return max(found, key=lambda verdict: WORDS.index(verdict.word))
 
 
-def over_all_kinds(verdicts: Mapping[str, Verdict]) -> Verdict:
+def over_all_kinds(verdicts: Mapping[str, MetricVerdict]) -> MetricVerdict:
     """The worst verdict over risk models."""
     return worst(verdicts.values())
 
 
-def by_kind(verdicts: Mapping[str, Verdict]) -> Verdict:
+def by_kind(verdicts: Mapping[str, MetricVerdict]) -> MetricVerdict:
     """The best verdict over kinds of planted leaks; its reasons name the kinds.
 
     A table is tried with many kinds of leak, and no metric notices all of them. One that is misleading for any kind is
@@ -259,10 +259,10 @@ def by_kind(verdicts: Mapping[str, Verdict]) -> Verdict:
         return worst(verdicts.values())
     word = min((each.word for each in judged.values()), key=WORDS.index)
     if word == "blind":
-        return Verdict(word, ("notices none of the planted leaks",))
+        return MetricVerdict(word, ("notices none of the planted leaks",))
     best, blind = ([kind for kind, each in judged.items() if each.word == one] for one in (word, "blind"))
     reasons = [f"for {_titles(best)}"] if len(best) < len(judged) else []
-    return Verdict(word, (*reasons, *([f"misses {_titles(blind)}"] if blind else [])))
+    return MetricVerdict(word, (*reasons, *([f"misses {_titles(blind)}"] if blind else [])))
 
 
 def _titles(kinds: Iterable[str]) -> str:

@@ -17,7 +17,7 @@ from hybrid.hierarchy.files import YAML_SUFFIXES, read_spec
 from hybrid.hierarchy.load import HierarchySource, listed_values
 from hybrid.hierarchy.spec import ListSpec
 from hybrid.pipeline.config import RunConfig
-from hybrid.pipeline.mock_options import MockColumn, MockOptions
+from hybrid.pipeline.section_options import MockColumn, MockOptions
 from hybrid.privacy.domain import CategoryDomain, Domain, NumberDomain, ValueGrid, interval_domain, neutral_column
 from hybrid.privacy.plan import LARGEST_GRID, bounds_of
 from hybrid.table import Column, ColumnFormat, Kind, Role, Schema

@@ -15,7 +15,7 @@ from hybrid.constraints import Rules, draw_held
 from hybrid.constraints.constraint import Constraint, Rule
 from hybrid.mocks.domains import MockedColumn, mocked_columns
 from hybrid.pipeline.config import SINGLE, RunConfig
-from hybrid.pipeline.mock_options import MockOptions
+from hybrid.pipeline.section_options import MockOptions
 from hybrid.pipeline.sources import pairs_of
 from hybrid.privacy.domain import CategoryDomain
 from hybrid.table import DTYPES, Kind, Role, Schema, Table
@@ -181,11 +181,10 @@ def _linked(config: RunConfig, rows: int, seed: int) -> MockTables:
         persons = np.arange(rows)
         if options.parent is not None and not problems:
             parent = found[options.parent.table].table
-            assert parent.named_persons is not None
             least = 1 if pairs_of(config.links, name) is not None else 0
             sizes = rng.integers(least, MOST_ROWS, len(parent), endpoint=True)
             places[name] = np.repeat(np.arange(len(parent)), sizes)
-            persons = parent.named_persons[places[name]]
+            persons = parent.persons[places[name]]
             made = _parent_keys(config, name, places, found, rng)
         if problems:
             continue

@@ -32,10 +32,10 @@ from hybrid.publication.table_facts import table_files
 from hybrid.table import Table
 from hybrid.table.arrow import to_arrow
 from hybrid.table.data_options import DataOptions
+from hybrid.table.file_formats import PARQUET_SUFFIXES
 from hybrid.table.files import holds_credentials, is_url, storage, unreachable
 from hybrid.table.read_file import read_table
 from hybrid.table.read_options import ALL_ACCEPTED
-from hybrid.table.schema import PARQUET_SUFFIXES
 from hybrid.table.sources.sql import CHUNK, SqlOptions
 
 logger = logging.getLogger(__name__)

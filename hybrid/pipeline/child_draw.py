@@ -15,8 +15,8 @@ from hybrid.base.rng import rng_for
 from hybrid.constraints import Form, HotDeck, Redrawn, Rules, first_draw
 from hybrid.store import Store
 from hybrid.synthesize import SynthesizeOptions
-from hybrid.synthesize.kept import fit_or_reuse_children
-from hybrid.synthesize.sequences import FittedChildren
+from hybrid.synthesize.fitted import FittedGenerator
+from hybrid.synthesize.kept import fit_or_reuse
 from hybrid.table import Column, ColumnFormat, Kind, Role, Schema, Table
 from hybrid.table.schema import concat_rows
 
@@ -194,7 +194,7 @@ class ChildDraw:
     """Refuse to train: without a kept model nothing is drawn."""
     attempt: int = 0
     """Number of the draw: those after the first come from the same model, with random numbers of their own."""
-    models: dict[str, FittedChildren] | None = None
+    models: dict[str, FittedGenerator] | None = None
     """Holds the model, for many draws; None: each draw trains, or reads what the store keeps."""
 
     def __call__(self, learned: Table, parents: Table, drawn: DrawnParents) -> tuple[Table, Redrawn | None]:
@@ -234,7 +234,7 @@ class ChildDraw:
 
         def draw(places: Rows, attempt: int) -> Table:
             seed = int(rng_for(drawing, "again", attempt).integers(2**31)) if attempt else drawing
-            table = fitted.sample(drawn.table.take(places), seed)
+            table = fitted.sample_below(drawn.table.take(places), seed)
             owners = places[table.persons]
             for anchor in anchors:
                 table = anchor.decode(table, drawn.table, owners, encoded.schema[anchor.column])
@@ -245,11 +245,11 @@ class ChildDraw:
         left_out = len(learned) - len(form.learned)
         return table, replace(found, left_out=left_out, records=len(learned)) if self.rules else None
 
-    def _learned(self, parents: Table, rows: Table, learning: int) -> FittedChildren:
+    def _learned(self, parents: Table, rows: Table, learning: int) -> FittedGenerator:
         known = None if self.models is None else self.models.get("children")
         if known is None:
             about = self.options, learning, self.store, self.progress
-            known = fit_or_reuse_children(parents, rows, *about, only_kept=self.only_kept)
+            known = fit_or_reuse(rows, *about, parents=parents, only_kept=self.only_kept)
             if self.models is not None:
                 self.models["children"] = known
         return known

@@ -34,7 +34,7 @@ from hybrid.pipeline.stages import PROTECT, SYNTHESIZE
 from hybrid.pipeline.table_run import TableRun
 from hybrid.protect import Protected, protect
 from hybrid.store import Store
-from hybrid.synthesize.sequences import FittedChildren
+from hybrid.synthesize.fitted import FittedGenerator
 from hybrid.table import Column, Kind, Role, Schema, Table
 from hybrid.table.persons import harmonized
 from hybrid.table.split import Parts
@@ -263,7 +263,7 @@ class ChildRun(TableRun):
         return self._stage(SYNTHESIZE.name, self._draw)
 
     @cached_property
-    def _models(self) -> dict[str, FittedChildren] | None:
+    def _models(self) -> dict[str, FittedGenerator] | None:
         return {} if self.keeps_model else None
 
     def _protect(self) -> Protected:

@@ -50,19 +50,17 @@ from hybrid.pipeline.links import (
     tables_about_people,
     view_of,
 )
-from hybrid.pipeline.mock_options import MockOptions
-from hybrid.pipeline.nightly_options import NightlyOptions
-from hybrid.pipeline.output_options import OutputOptions
 from hybrid.pipeline.private_mode import with_private_defaults
 from hybrid.pipeline.published_totals import MarginsOptions
 from hybrid.pipeline.refusals import LINKED, refusal
 from hybrid.pipeline.risk import AnyRisk
 from hybrid.pipeline.roles import RolesOptions
+from hybrid.pipeline.section_options import MockOptions, NightlyOptions, OutputOptions
 from hybrid.pipeline.stages import section_order
 from hybrid.pipeline.transition_options import TransitionOptions, default_transition
 from hybrid.privacy.domain import PrivacyOptions
 from hybrid.protect import ProtectOptions
-from hybrid.protect.choice import ProtectChoice
+from hybrid.protect.options import ProtectChoice
 from hybrid.publication.description.description import PublishOptions
 from hybrid.publication.policy import packaged_policy
 from hybrid.sample import SampleOptions

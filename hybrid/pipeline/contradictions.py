@@ -186,8 +186,7 @@ def contradictions_of_sections(content: Mapping[str, Any]) -> Iterator[Problem]:
         yield refusal(LINKED, "constraints beside tables")
     synthesize = content.get("synthesize")
     own = synthesize if isinstance(synthesize, Mapping) else {}
-    single = {key: content.get(key) for key in ("privacy",)}
-    single["synthesize.part_rows"] = own.get("part_rows")
+    single = {"privacy": content.get("privacy"), "synthesize.part_rows": own.get("part_rows")}
     yield from (refusal(LINKED, key) for key, value in single.items() if value is not None)
 
 

@@ -24,9 +24,8 @@ from hybrid.pipeline.protection import protected, same_rows, static_columns
 from hybrid.pipeline.published_totals import PublishedTotals
 from hybrid.store import Store
 from hybrid.synthesize.fitted import FittedGenerator, LossPoint, fit, log_odds
-from hybrid.synthesize.kept import fit_or_reuse, fit_or_reuse_sequences
+from hybrid.synthesize.kept import fit_or_reuse
 from hybrid.synthesize.protocol import InspectableGenerator
-from hybrid.synthesize.sequences import FittedSequences, fit_sequences
 from hybrid.table import Table
 from hybrid.table.persons import constant_within, n_persons, person_groups
 from hybrid.table.schema import concat_tables
@@ -79,7 +78,7 @@ class Generation:
     """Whether a kept model must be there: then nothing is trained."""
     attempt: int = 0
     """Number of the draw: those after the first come from the same model, with random numbers of their own."""
-    models: dict[str, tuple[FittedGenerator | FittedSequences, Form]] | None = None
+    models: dict[str, tuple[FittedGenerator, Form]] | None = None
     """Models by stage, for many draws; None: each draw trains, or reads what the store keeps."""
 
     def again(self, rows: int, attempt: int) -> Generation:
@@ -201,7 +200,6 @@ class Generation:
             fitted = kept._learned(form, learning, self.domains)
         except GeneratorError:
             return None
-        assert isinstance(fitted, FittedGenerator)
 
         def ask(people: Table, reference: Table) -> Array:
             mine, others = (form.written(self.rules.settle(table)) for table in (people, reference))
@@ -209,18 +207,13 @@ class Generation:
 
         return KeptModel(name, ask)
 
-    def _learned(
-        self, form: Form, learning: int, domains: Mapping[str, Array] | None
-    ) -> FittedGenerator | FittedSequences:
-        options = self.config.synthesize
-        about = options, learning, self.store, self.progress
+    def _learned(self, form: Form, learning: int, domains: Mapping[str, Array] | None) -> FittedGenerator:
+        about = self.config.synthesize, learning, self.store, self.progress
         if self.static is None:
             listed = domains and {name: domain for name, domain in domains.items() if name not in form.replaced}
             return fit_or_reuse(form.encoded, *about, listed, only_kept=self.only_kept)
-        there = [name for name in self.static if name in form.encoded.schema]
-        return fit_or_reuse_sequences(
-            form.encoded, constant_within(form.encoded, there), *about, only_kept=self.only_kept
-        )
+        static = constant_within(form.encoded, [name for name in self.static if name in form.encoded.schema])
+        return fit_or_reuse(form.encoded, *about, static=static, only_kept=self.only_kept)
 
     def _from_values(self, restored: Restored) -> Generated:
         if self.config.synthesize.is_off:
@@ -279,20 +272,15 @@ def learned_again(config: RunConfig, table: Table, seed: int, drawn: float = 1.0
     learned = protected(config, table, {}, seed, rules, static, decided=True)
     people = table if learned is None else learned.table
     form = Form.of(rules, people, static, rng_for(seed, "baseline", "repair"))
-    fitted: FittedGenerator | FittedSequences
-    if static is not None:
-        there = [name for name in static if name in form.encoded.schema]
-        fitted = fit_sequences(form.encoded, there, config.synthesize, learning)
-        wanted = n_persons(table)
-    else:
-        fitted = fit(form.encoded, config.synthesize, learning)
-        wanted = len(table)
+    there = None if static is None else [name for name in static if name in form.encoded.schema]
+    fitted = fit(form.encoded, config.synthesize, learning, static=there)
+    wanted = len(table) if static is None else n_persons(table)
     wanted = max(round(drawn * wanted), 1) if chosen is None else chosen.wanted("same")
     return _held(fitted, form, rules, wanted, drawing, static, chosen=chosen)[0]
 
 
 def _held(
-    fitted: FittedGenerator | FittedSequences,
+    fitted: FittedGenerator,
     form: Form,
     rules: Rules,
     wanted: int,

@@ -72,7 +72,7 @@ def level_findings(config: RunConfig, table: Table, store: Store | None = None) 
         Of any of the stages.
     """
     inputs = Inputs(config, Recorder(), silent, table)
-    tables = TableRun(config, trial_seed(config.seed, store), store, inputs=inputs, judge_power=False)
+    tables = TableRun(config, trial_seed(config.seed, store), store, given=inputs, judge_power=False)
     found = tables.anonymization
     assert found is not None
     options, train = found.options, found.coarsened

@@ -10,8 +10,6 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from functools import cached_property
-from pathlib import Path
-from typing import Any
 
 from markupsafe import Markup
 
@@ -22,7 +20,7 @@ from hybrid.base.errors import ConfigError, DataError, Problem
 from hybrid.base.hashing import fingerprint
 from hybrid.base.listed_names import ListedNames
 from hybrid.base.manifest import Recorder, StageRecord
-from hybrid.base.progress import Progress, prefixed, silent
+from hybrid.base.progress import Progress, prefixed
 from hybrid.base.rng import rng_for
 from hybrid.evaluation import evaluate
 from hybrid.evaluation.context import Making
@@ -32,7 +30,6 @@ from hybrid.pipeline.assessment import ONLY_COMPARED
 from hybrid.pipeline.child_draw import own_names
 from hybrid.pipeline.child_run import ChildRun, DrawnRows, GivenInputs, Link
 from hybrid.pipeline.config import SINGLE, RunConfig
-from hybrid.pipeline.contradictions import refuse_contradictions
 from hybrid.pipeline.display import in_html, in_words, plotted
 from hybrid.pipeline.evaluation_price import untried
 from hybrid.pipeline.identifying_texts import identifying_problems, kept_columns
@@ -49,7 +46,7 @@ from hybrid.pipeline.repetition import (
     trained_on_people,
 )
 from hybrid.pipeline.roles import decided_roles
-from hybrid.pipeline.seeds import Origin
+from hybrid.pipeline.run import Run
 from hybrid.pipeline.shared_sections import fitting, refuse_unknown
 from hybrid.pipeline.sources import parent_keys, places_of, read_sources
 from hybrid.pipeline.stages import EVALUATE, POWER, PROTECT, READ, STAGES, SYNTHESIZE
@@ -61,7 +58,6 @@ from hybrid.publication.power import Power, worst_power
 from hybrid.publication.roles import DecidedRoles, with_roles
 from hybrid.publication.verdict import Verdict
 from hybrid.report.charts.svg import Figure
-from hybrid.store import Store
 from hybrid.table import Schema, Table
 from hybrid.table.split import Parts
 from hybrid.transition.disclosure import GiveAway
@@ -72,7 +68,7 @@ _OF_VIEWS = (READ, PROTECT, SYNTHESIZE, EVALUATE, POWER)
 """Stages of a table below the person table."""
 
 
-class Pipeline(ListedNames):
+class Pipeline(ListedNames, Run[Sources]):
     """All stages of all tables of a run, computed on demand.
 
     Parameters
@@ -85,7 +81,7 @@ class Pipeline(ListedNames):
         Where stage results are looked for and kept; by default nothing is kept.
     progress : Progress
         Called with the stage that is computed, and how far it is; of linked tables, with the table before it.
-    sources : Sources, optional
+    given : Sources, optional
         Tables that were read already; by default those that the configuration names.
     judge_power : bool
         Whether the verdict says, too, which leaks it would have noticed. Runs that are only compared with each other
@@ -108,29 +104,12 @@ class Pipeline(ListedNames):
         | {"trade_off", "verdict", "verdict_of"}
     )
 
-    def __init__(
-        self,
-        config: RunConfig,
-        seed: int | None = None,
-        store: Store | None = None,
-        progress: Progress = silent,
-        sources: Sources | None = None,
-        *,
-        judge_power: bool = True,
-        origin: Origin | None = None,
-        ledger_dir: Path | None = None,
-    ) -> None:
-        refuse_contradictions(config)
-        self.config, self.origin, self.progress = config, origin, progress
-        self.judge_power, self.ledger_dir = judge_power, ledger_dir
-        self.draw: DrawNumber | None = None
-        """Number of this draw of the data under the policy, once it is counted; the verdict depends on it."""
-        self._given_seed, self._store = seed, store or Store(None)
-        self._given_sources = sources
-        self._parts: Parts | None = None
-        """Training and control persons of a fold; None where the split decides."""
-        self._whole: Pipeline | None = None
-        """The run that this one repeats for some of its people."""
+    draw: DrawNumber | None = None
+    """Number of this draw of the data under the policy, once it is counted; the verdict depends on it."""
+    _parts: Parts | None = None
+    """Training and control persons of a fold; None where the split decides."""
+    _whole: Pipeline | None = None
+    """The run that this one repeats for some of its people."""
 
     def __repr__(self) -> str:
         """Verdict and counts, if they are computed already."""
@@ -142,8 +121,8 @@ class Pipeline(ListedNames):
     @cached_property
     def sources(self) -> Sources:
         """All tables as they were read."""
-        if self._given_sources is not None:
-            return self._given_sources
+        if self.given is not None:
+            return self.given
         if not self.config.is_linked:
             return Sources({SINGLE: self.person.table}, {}, {}, {})
         self.progress("read", 0, 1)
@@ -152,14 +131,11 @@ class Pipeline(ListedNames):
     @cached_property
     def person(self) -> TableRun:
         """Run of the table whose rows, or persons, are generalized: the only one, or the person table."""
-        how = self._given_seed, self._store
-        about: dict[str, Any] = {"judge_power": self.judge_power, "origin": self.origin}
-        about["ledger_dir"] = self.ledger_dir
         if not self.config.is_linked:
             own = None
-            if self._given_sources is not None:
-                own = Inputs(self.config, Recorder(), self.progress, self._given_sources.tables[SINGLE])
-            return TableRun(self.config, *how, self.progress, own, **about)
+            if self.given is not None:
+                own = Inputs(self.config, Recorder(), self.progress, self.given.tables[SINGLE])
+            return self._run_of(self.config, self.progress, own)
         config, name = self.config, self.config.links.person
         refuse_unknown(config, self.sources)
         table = self.sources.tables[name]
@@ -168,7 +144,7 @@ class Pipeline(ListedNames):
         inputs = given if self._parts is None else given.of_fold(self._parts)
         if self._whole is not None:
             inputs = self._whole.person.inputs.with_training(table)
-        found = TableRun(given.config, *how, told, inputs, **about)
+        found = self._run_of(given.config, told, inputs)
         found.name, found.decided = name, self._whole is not None
         found.behind = fingerprint(self.sources, config.links, config.protection)
         found.assessment.attack, found.below = self._attacked, lambda: learned_rows(self.tables)
@@ -178,6 +154,10 @@ class Pipeline(ListedNames):
             for column in self.sources.tables[other].schema.without_identifiers()
         )
         return found
+
+    def _run_of(self, config: RunConfig, progress: Progress, given: Inputs | None) -> TableRun:
+        about = config, self.asked_seed, self.store, progress, given
+        return TableRun(*about, judge_power=self.judge_power, origin=self.origin, ledger_dir=self.ledger_dir)
 
     @cached_property
     def tables(self) -> Mapping[str, TableRun]:
@@ -190,7 +170,7 @@ class Pipeline(ListedNames):
             config = fitting(self.config.views[name], Schema((*source.schema, *beside)))
             called = {f"{first}.{old}": new for old, new in link.static.items()}
             config = config.model_copy(update={"constraints": tuple(one.renamed(called) for one in config.constraints)})
-            how = self._store, self._progress_of_table(name)
+            how = self.store, self._progress_of_table(name)
             found[name] = ChildRun(config, link, source, *how, judge_power=self.judge_power)
             found[name].decided = self._whole is not None
         if others:
@@ -207,7 +187,7 @@ class Pipeline(ListedNames):
         found = []
         for config, seed, parts, told in self.person.assessment.runs_of_folds:
             shared = {"split": config.split, "evaluate": config.evaluate}
-            run = Pipeline(self.config.with_sections(shared), seed, self._store, told, self.sources, judge_power=False)
+            run = Pipeline(self.config.with_sections(shared), seed, self.store, told, self.sources, judge_power=False)
             run._parts = parts
             found.append(run)
         return tuple(found)
@@ -229,7 +209,7 @@ class Pipeline(ListedNames):
         if retrain is not None and retrain.drawn is not None:
             rows = max(round(retrain.drawn * len(people)), 1)
             config = config.with_sections({"synthesize": synthesize.model_copy(update={"rows": rows, "tables": 1})})
-        run = Pipeline(config, seed, sources=some_people(config.links, self.sources, people), judge_power=False)
+        run = Pipeline(config, seed, given=some_people(config.links, self.sources, people), judge_power=False)
         run._whole, run.folds = self, ()
         return run
 

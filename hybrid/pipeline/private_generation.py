@@ -162,7 +162,7 @@ def drawn_privately(
     model = _learned(config, coded, most, seed, progress)
     n_rows = coded.n_rows if config.synthesize.rows == "same" else config.synthesize.rows
     with blamed_on(config.synthesize.generator, "draw"):
-        states = model.draw(n_rows, int(rng_for(seed, "private rows").integers(np.iinfo(np.int32).max)))
+        states = model.draw(n_rows, int(rng_for(seed, "private rows").integers(np.iinfo(np.int32).max))).rows
     spent = (*coded.parts, *(BudgetPart(name, rho) for name, rho in model.spent.items()))
     budget = Budget(options.epsilon, options.delta, most, spent)
     return PrivateTable(_table(coded, states, seed), budget=budget)

@@ -80,9 +80,10 @@ class RemovalOptions(Options):
     """outliers: the generator learns from the training records that are left."""
     remove: float = Field(ge=0, le=0.5)
     """Share of the people in the training records (0..0.5) that are removed."""
-    by: Literal["lof", "vulnerability", "random"] = "lof"
-    """lof: the largest local outlier factors (20 neighbours; standardized numbers, one-hot categories); vulnerability:
-    the largest mean distance to five nearest records (Meeus et al. 2023); random: anybody, as a control."""
+    by: Literal["lof", "encoder", "vulnerability", "random"] = "lof"
+    """lof: the largest local outlier factors (20 neighbours; standardized numbers, one-hot categories); encoder: those
+    among the points of a contrastive encoder that is trained on these records, which needs torch; vulnerability: the
+    largest mean distance to five nearest records (Meeus et al. 2023); random: anybody, as a control."""
     measured: Literal["all", "kept"] = "all"
     """all: metrics take all training records for the people at risk; kept: those that were learned."""
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from functools import cached_property
-from pathlib import Path
 from typing import Self, TypeVar
 
 import numpy as np
@@ -15,7 +14,6 @@ from hybrid.base.arrays import Rows
 from hybrid.base.errors import ConfigError
 from hybrid.base.hashing import fingerprint
 from hybrid.base.manifest import Recorder
-from hybrid.base.progress import Progress, silent
 from hybrid.base.rng import fresh_seed
 from hybrid.constraints import Redrawn, Rules
 from hybrid.evaluation.context import Parentage
@@ -26,9 +24,8 @@ from hybrid.pipeline.anonymization import Anonymization
 from hybrid.pipeline.assessment import Assessment
 from hybrid.pipeline.cache_keys import stage_keys
 from hybrid.pipeline.conditions import Selection, selection
-from hybrid.pipeline.config import SINGLE, RunConfig
+from hybrid.pipeline.config import SINGLE
 from hybrid.pipeline.constraint_rules import fitted_rules
-from hybrid.pipeline.contradictions import refuse_contradictions
 from hybrid.pipeline.early_refusals import refuse_early
 from hybrid.pipeline.filtering import Filtered, FilteredTable, control_halves, filtered
 from hybrid.pipeline.generation import Generated, Generation
@@ -40,24 +37,15 @@ from hybrid.pipeline.promises import Promises
 from hybrid.pipeline.protection import protected, static_columns, training_hierarchies
 from hybrid.pipeline.released_rows import drawn_in_parts, with_identifiers
 from hybrid.pipeline.risk import KnownLeak, leak_of, removal_of, with_known_leak, without_removed
-from hybrid.pipeline.seeds import Origin, split_seed
-from hybrid.pipeline.stages import (
-    BASELINE,
-    FILTER,
-    POWER,
-    PROTECT,
-    SYNTHESIZE,
-    evaluation_of,
-    stage_named,
-    subject_of,
-)
+from hybrid.pipeline.run import Run
+from hybrid.pipeline.seeds import split_seed
+from hybrid.pipeline.stages import BASELINE, FILTER, POWER, PROTECT, SYNTHESIZE, evaluation_of, stage_named, subject_of
 from hybrid.privacy.accounting import Budget
 from hybrid.protect import Protected
 from hybrid.protect.below_labels import has_public_list
 from hybrid.publication.policy import Policy, load_policy
 from hybrid.publication.power import Power
 from hybrid.sample import Sampled
-from hybrid.store import Store
 from hybrid.table import Column, Table
 from hybrid.table.numbered import with_table_numbers
 from hybrid.table.split import Parts
@@ -68,7 +56,7 @@ from hybrid.transition.protocol import Restored
 T = TypeVar("T")
 
 
-class TableRun:
+class TableRun(Run[Inputs]):
     """All stages of one table, computed on demand.
 
     Parameters and errors as for :class:`hybrid.pipeline.pipeline.Pipeline`, which judges all tables of a run together.
@@ -78,46 +66,28 @@ class TableRun:
     """Whether the trained model stays in memory, for further rows; to be set before anything is drawn."""
     beside: tuple[Column, ...] = ()
     """Columns of all other linked tables about people, which nothing generalizes; of the person table."""
+    decided = False
+    """Whether the columns were decided on a larger table, of which this one's records are a sample."""
+    name = SINGLE
+    """Of the table; none of a single one."""
+    below: Callable[[], Table] | None = None
+    """Summary of people's rows in linked tables, which the transition of the person table reads."""
+    behind = ""
+    """Fingerprint of all linked tables, keys and references, on which results of every one may depend."""
+    _filter_control: Table | None = None
+    """Control records of the filter where there are none of this run's own."""
 
-    def __init__(
-        self,
-        config: RunConfig,
-        seed: int | None = None,
-        store: Store | None = None,
-        progress: Progress = silent,
-        inputs: Inputs | None = None,
-        *,
-        judge_power: bool = True,
-        origin: Origin | None = None,
-        ledger_dir: Path | None = None,
-    ) -> None:
-        refuse_contradictions(config)
-        self.config = config
-        self.judge_power = judge_power
-        self.store = store or Store(None)
-        self.progress = progress
-        self.recorder = Recorder()
-        self.inputs = inputs or self._inputs()
-        self.origin = origin
-        self.ledger_dir = ledger_dir
-        self.given_seed = config.seed if seed is None else seed
-        self.seeded = self.given_seed is not None
-        """Whether somebody chose the seed."""
-        if origin is not None:
-            self.given_seed = origin.seed
-        self._filter_control: Table | None = None
-        """Control records of the filter where there are none of this run's own."""
-        self.decided = False
-        """Whether the columns were decided on a larger table, of which this one's records are a sample."""
-        self.name = SINGLE
-        """Of the table; none of a single one."""
-        self.below: Callable[[], Table] | None = None
-        """Summary of people's rows in linked tables, which the transition of the person table reads."""
-        self.behind = ""
-        """Fingerprint of all linked tables, keys and references, on which results of every one may depend."""
+    @cached_property
+    def recorder(self) -> Recorder:
+        """Seconds and memory of the stages."""
+        return Recorder()
 
-    def _inputs(self) -> Inputs:
+    @cached_property
+    def inputs(self) -> Inputs:
+        """The table, its parts and its hierarchies."""
         about = self.config, self.recorder, self.progress
+        if self.given is not None:
+            return self.given
         return WarehouseInputs(*about, lambda: self.split_seed) if self.config.is_pushed_down else Inputs(*about)
 
     @cached_property
@@ -514,7 +484,7 @@ class TableRun:
         if drawn is not None:
             how |= {"rows": max(round(drawn * len(table)), 1), "tables": 1}
         config = config.model_copy(update={"synthesize": options.model_copy(update=how)})
-        other = type(self)(config, seed, inputs=self.inputs.with_training(table), judge_power=False)
+        other = type(self)(config, seed, given=self.inputs.with_training(table), judge_power=False)
         other.decided = True
         if self.config.synthesize.filter is not None:
             other._filter_control = self.control_halves[0]

@@ -1,11 +1,11 @@
-"""Options of the protection of values."""
+"""Section ``protect`` of a configuration: options, or the word off."""
 
 from __future__ import annotations
 
 from collections.abc import Container
-from typing import Literal, Self
+from typing import Annotated, Any, Literal, Self
 
-from pydantic import Field
+from pydantic import BeforeValidator, Discriminator, Field, Tag
 
 from hybrid.base.options import Options
 
@@ -40,3 +40,15 @@ class ProtectOptions(Options):
 
     def choice(self, column: str) -> ColumnChoice:
         return self.columns.get(column, self.replace)
+
+
+def _is_off(value: Any) -> bool:
+    return value is False or value == "off"
+
+
+ProtectChoice = Annotated[
+    Annotated[ProtectOptions, Tag("options")]
+    | Annotated[Literal["off"], BeforeValidator(lambda value: "off" if _is_off(value) else value), Tag("off")],
+    Discriminator(lambda value: "off" if _is_off(value) else "options"),
+]
+"""Options, or off: YAML reads the word as false."""

@@ -8,12 +8,11 @@ from hybrid.evaluation.options import EVERY, EvaluateOptions
 from hybrid.evaluation.run_metrics import metrics_of
 from hybrid.publication.guarantee import WHITE_BOX
 from hybrid.publication.policy import Policy, load_policy
+from hybrid.publication.verdict import REPEATED
 from hybrid.table import Role, Table
 
 REFERENCES = ("orphans", "children_per_parent", "parent_child_association")
 """Metrics of the references between linked tables, which the joint page of these states."""
-REPEATED = ("membership_trained", "membership_trained_random")
-"""Metrics of an attacker who repeats the whole process: the first page says where that was not tried."""
 SHOWN = frozenset((*(name for name, metric in REGISTRY.items() if metric.headline), *REPEATED, WHITE_BOX, *REFERENCES))
 """Metrics that a report's first page, a certificate and the improvement over the baseline state whatever is judged."""
 

@@ -14,14 +14,14 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from hybrid.base.atomic import write_json
 from hybrid.base.hashing import file_sha256
-from hybrid.constraints.constraint import listed
+from hybrid.base.words import listed
 from hybrid.evaluation.measure import Evaluation, Measure
 from hybrid.publication.finished_run import DAMAGE, FinishedRun, damaged
 from hybrid.publication.first_page import FirstPage, RunFacts, first_page, open_rules, private_page, promise
 from hybrid.publication.guarantee import guarantee_sentence
-from hybrid.publication.nature import is_synthetic, nature
 from hybrid.publication.power import not_tried
 from hybrid.publication.private_words import WITHHELD, unit_words
+from hybrid.publication.protection_words import is_synthetic, nature
 from hybrid.publication.redact import public_anonymization, public_config
 from hybrid.publication.table_facts import TableFacts, stated_tables
 from hybrid.publication.verdict import Verdict
@@ -49,7 +49,7 @@ OPTIONAL = ("tables", "decided", "differential_privacy")
 METRIC_ENTRIES = ("name", "family", "stage", "column", "direction", "value", "ci", "reference", "n", "state")
 
 
-class Difference(NamedTuple):
+class WorstFinding(NamedTuple):
     """Worst finding of one metric about what a released table keeps, in the data's own words."""
 
     metric: str
@@ -140,14 +140,14 @@ def _tables(manifest: Mapping[str, Any]) -> dict[str, Any]:
     return {"tables": found} if found else {}
 
 
-def differences_of(evaluation: Evaluation) -> list[Difference]:
+def differences_of(evaluation: Evaluation) -> list[WorstFinding]:
     """The worst finding of each metric of :data:`DIFFERENCES` about each released table."""
     found = []
     for name in DIFFERENCES:
         for metric in evaluation.of_stage(name, "synthetic"):
             said = metric.outcome.details.get("said") if isinstance(metric.outcome, Measure) else None
             if said:
-                found.append(Difference(name, str(said), metric.table))
+                found.append(WorstFinding(name, str(said), metric.table))
     return found
 
 

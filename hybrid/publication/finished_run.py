@@ -168,7 +168,7 @@ def _read_run(folder: Path) -> FinishedRun:
         draw = manifest.get("draw")
         if draw is not None and draw not in range(1, MOST_DRAWS + 1):
             raise ValueError
-    except (OSError, ValueError, LookupError, TypeError, AttributeError, RecursionError):
+    except (OSError, *DAMAGE):
         raise DataError(f"{folder}: this is not the folder of a finished run", hint="use hybrid run first") from None
     linked = manifest.get("tables") or ()
     synthetic = [name for name in files if Path(name).stem == "synthetic" and "/" not in name]
@@ -234,7 +234,7 @@ def _checked(folder: Path, name: str, files: Mapping[str, str], parse: Callable[
     found = checked_json(folder, name, files[name])
     try:
         return parse(found)
-    except (ValueError, LookupError, TypeError, AttributeError, RecursionError):
+    except DAMAGE:
         raise DataError(f"{folder / name}: this is not what a run writes", hint="run it again") from None
 
 

@@ -131,7 +131,7 @@ def answer(verdict: Verdict) -> str:
 
 
 def about(verdict: Verdict) -> Iterator[str]:
-    """Sentences on what the unmet rules are about, people or use: readers decide differently on these."""
+    """Sentence on what is not met, a risk for people or a useless table: readers decide differently on these."""
     failed = [check for check in verdict.open_checks if check.status != "not judged"]
     people = sum(criterion_of(check.metric) is not None for check in failed)
     use = sum(check.metric in REGISTRY for check in failed) - people

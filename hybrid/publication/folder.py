@@ -18,6 +18,8 @@ from hybrid.base.ownership import CERTIFICATE, RELEASES_LOCK
 from hybrid.base.regular_file import read_json
 
 LATEST = "latest"
+TEXTS = (".html", ".json", ".jsonld", ".md")
+"""Endings of the files of a release that hold texts; all others are tables."""
 WITHDRAWN = "withdrawn.json"
 """Name of the file that marks a release as withdrawn."""
 MARK_FORMAT = 1

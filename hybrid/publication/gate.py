@@ -19,13 +19,19 @@ from hybrid.publication.power import Power, power_checks
 from hybrid.publication.rules import KINDS
 from hybrid.publication.rules.metric import about
 from hybrid.publication.rules.rule import Facts, text_of
-from hybrid.publication.verdict import Check, Verdict
+from hybrid.publication.verdict import CONTENT, REPEATED, Check, Verdict
 from hybrid.table.split import CROSS, SplitOptions
 
 if TYPE_CHECKING:
     from hybrid.publication.policy import Policy
 
 
+TOO_FEW = (
+    "what the table is used for is lost, too, and settings that help one mostly hurt the other: more people help both, "
+    "and so does the role excluded for columns that users do not need; `hybrid tune` tries a smaller sample in smaller "
+    "leaves"
+)
+"""Hint where an attacker who repeats the process finds too much of a table that already loses too much."""
 _ORDINALS = ("first", "second", "third", "fourth", "fifth", "sixth", "seventh", "eighth", "ninth", "tenth")
 
 
@@ -231,9 +237,15 @@ def judge(
         for kind, rule in policy.by_kind()
     ]
     checks = [check for kind, rule in rules for check in kind.judge(rule, facts)]
+    if not private and any(check.metric in CONTENT and check.status in ("review", "block") for check in checks):
+        checks = [_of_too_few(check) for check in checks]
     of_tables = (*all_rows_checks(policy, evaluation.all_rows), *crossed_checks(evaluation.crossed))
     whole = (*power_checks(policy, power), *of_tables)
     return Verdict.of(f"{policy.name} {policy.version}", (*checks, *whole))
+
+
+def _of_too_few(check: Check) -> Check:
+    return replace(check, hint=TOO_FEW) if check.metric in REPEATED and check.decision != "pass" else check
 
 
 def confidence_of_each(policy: Policy, evaluation: Evaluation) -> dict[Criterion | None, float]:

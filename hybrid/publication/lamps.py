@@ -49,7 +49,7 @@ EVERYBODY, MOST_AT_RISK = "everybody", "the people most at risk"
 
 
 @dataclass(frozen=True)
-class Finding:
+class AttackFinding:
     """Numbers of one attack, in the unit of its lamp."""
 
     about: str
@@ -83,7 +83,7 @@ class Lamp:
     """Whether a leak was found."""
     unit: str = ""
     """What the findings count; empty without findings."""
-    findings: tuple[Finding, ...] = ()
+    findings: tuple[AttackFinding, ...] = ()
     """Of each group of people and attackers the attack that decides, everybody first."""
 
     @property
@@ -96,7 +96,7 @@ class Lamp:
 
     @classmethod
     def from_json(cls, content: Mapping[str, Any]) -> Lamp:
-        return cls(**{**content, "findings": tuple(Finding(**each) for each in content["findings"])})
+        return cls(**{**content, "findings": tuple(AttackFinding(**each) for each in content["findings"])})
 
 
 def lamps(verdict: Verdict) -> tuple[Lamp, ...]:
@@ -209,7 +209,7 @@ def _leak(check: Check) -> str:
             return "No leak was found."
 
 
-def _finding(criterion: Criterion, about: str, check: Check) -> Finding:
+def _finding(criterion: Criterion, about: str, check: Check) -> AttackFinding:
     measured = up_to = None
     if check.measured is not None:
         measured = _counted(criterion, _rounded(check.measured, check.limit, _step(criterion, check.measured)))
@@ -217,7 +217,7 @@ def _finding(criterion: Criterion, about: str, check: Check) -> Finding:
         high = _ends(check)[1]
         up_to = _counted(criterion, _rounded_up(high, check.limit, _step(criterion, high)))
     allowed = None if check.limit is None else _counted(criterion, check.limit)
-    return Finding(about, check.standing, measured, up_to, allowed)
+    return AttackFinding(about, check.standing, measured, up_to, allowed)
 
 
 def _closeness(checks: Sequence[Check]) -> list[str]:

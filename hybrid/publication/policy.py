@@ -27,7 +27,7 @@ from hybrid.privacy.accounting import delta_of, rho_for
 from hybrid.publication.approvers import Approver, roster_problem
 from hybrid.publication.power import MustDetect, PowerOptions, SmallTable
 from hybrid.publication.rules import KINDS
-from hybrid.publication.rules.rule import Rule, RuleKind
+from hybrid.publication.rules.rule import PolicyRule, RuleKind
 
 if TYPE_CHECKING:
     from hybrid.publication.rules.metric import MetricRule
@@ -144,10 +144,10 @@ class _PolicyHead(Options):
     run keeps its verdicts on their metrics with the policy."""
 
     @property
-    def all_rules(self) -> tuple[Rule, ...]:
+    def all_rules(self) -> tuple[PolicyRule, ...]:
         return tuple(rule for _, rule in self.by_kind())
 
-    def by_kind(self) -> Iterator[tuple[RuleKind[Any], Rule]]:
+    def by_kind(self) -> Iterator[tuple[RuleKind[Any], PolicyRule]]:
         for kind in KINDS.values():
             for rule in getattr(self, kind.section):
                 yield kind, rule

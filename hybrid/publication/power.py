@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Self
 from pydantic import AfterValidator, Field
 
 from hybrid.base.options import Options
+from hybrid.base.words import listed
 from hybrid.evaluation.attacks.vulnerability import RANKINGS
 from hybrid.evaluation.engine.intervals import share_interval
 from hybrid.evaluation.planted_leaks import LEAKS, LeakName, not_planted
@@ -102,11 +103,7 @@ def _words(kind: LeakName, size: float, ways: Sequence[str]) -> str:
     """A leak in plain words, with what its people were chosen by."""
     by = [f"by {chosen}" for way in ways for ranking, chosen in RANKINGS.items() if ranking == way]
     leak = LEAKS[kind].words.format(size=f"{100 * size:.3g} %")
-    return f"{leak}, {_listed(by)}" if by else leak
-
-
-def _listed(words: Sequence[str]) -> str:
-    return " and ".join(filter(None, [", ".join(words[:-1]), *words[-1:]]))
+    return f"{leak}, {listed(by)}" if by else leak
 
 
 @dataclass(frozen=True)
@@ -137,7 +134,7 @@ def not_tried(checks: Iterable[Check]) -> str:
     repeated = [check.status for check in checks if check.metric == "membership_trained"]
     if repeated and set(repeated) == {"not judged"}:
         missing.append("an attacker who can repeat the whole process")
-    return f"Not tried: {_listed(missing)}." if missing else ""
+    return f"Not tried: {listed(missing)}." if missing else ""
 
 
 def untried_forms(checks: Iterable[Check]) -> list[str]:

@@ -29,6 +29,7 @@ from hybrid.base.arrays import Array
 from hybrid.base.errors import DataError, GateRefused, Problem
 from hybrid.base.manifest import MANIFEST
 from hybrid.publication.finished_run import FinishedRun, checked_content
+from hybrid.publication.folder import TEXTS
 from hybrid.table import Role, Table
 from hybrid.table.holders import value_holders
 
@@ -229,8 +230,6 @@ def hashed(texts: Iterable[str], secret: bytes) -> Array:
     return found
 
 
-TEXTS = (".html", ".json", ".jsonld", ".md")
-"""Endings of the files of a release that hold texts; all others are tables."""
 _STATED = ("packages", "python", "platform", "git", "created", "name", "stages")
 """Entries of a manifest about the program, not the source."""
 

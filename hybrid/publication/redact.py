@@ -17,6 +17,7 @@ from hybrid.base.errors import Problem, VerificationError
 from hybrid.base.manifest import StageName
 from hybrid.evaluation.measure import Evaluation
 from hybrid.publication.finished_run import FinishedRun
+from hybrid.publication.folder import TEXTS
 from hybrid.publication.private_words import METRICS_NOTE, WITHHELD, is_dp
 from hybrid.publication.table_facts import public_household, public_risk, rounded
 
@@ -117,7 +118,7 @@ def refuse_leaks(folder: Path, run: FinishedRun, private_dir: Path) -> None:
     problems = [
         Problem(f"{path.name} holds {what}; nothing was published", "write the file without it")
         for path in sorted(folder.iterdir())
-        if path.suffix in (".html", ".json", ".jsonld", ".md")
+        if path.suffix in TEXTS
         for what, secret in secrets.items()
         if secret and secret.encode() in path.read_bytes()
     ]

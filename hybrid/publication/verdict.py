@@ -24,6 +24,8 @@ WORST_FIRST: tuple[Standing, ...] = ("block", "review", "not judged", "not ruled
 SEVERITY: dict[Decision, int] = {"pass": 0, "review": 1, "block": 2}
 CONTENT = frozenset({"lost_column", "lost_link", "lost_prediction"})
 """Metrics of what the table is for: a reader must meet them before details of the attacks."""
+REPEATED = ("membership_trained", "membership_trained_random")
+"""Metrics of an attacker who repeats the whole process: the first page says where that was not tried."""
 _SHOWN = 12
 """Open checks that the short form of a verdict lists."""
 

@@ -16,7 +16,7 @@ from hybrid.base.regular_file import LARGEST, read_json
 from hybrid.publication.approvers import person_of
 from hybrid.publication.certificate import checksum
 from hybrid.publication.facts import FORMAT, metrics_of
-from hybrid.publication.finished_run import EVALUATION, evaluation_from_json
+from hybrid.publication.finished_run import DAMAGE, EVALUATION, evaluation_from_json
 from hybrid.publication.folder import WITHDRAWN, read_mark
 from hybrid.publication.private_words import WITHHELD
 from hybrid.publication.signing.envelope import (
@@ -86,7 +86,7 @@ def verify(release_dir: Path, keys: Sequence[SSlibKey] = (), *, whole: bool = Tr
             problems += unreadable
         problems += _certificate_problems(certificate)
         problems += _folder_problems(release_dir, certificate, signed, whole)
-    except (ValueError, LookupError, TypeError, AttributeError, ArithmeticError, RecursionError):
+    except DAMAGE:
         damaged = f"{CERTIFICATE} or {EVALUATION} is damaged: entries are missing or of another kind"
         return [*problems, Problem(damaged, _FETCH)]
     return problems

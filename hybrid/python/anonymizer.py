@@ -18,7 +18,7 @@ from hybrid.base.rng import fresh_seed, rng_for
 from hybrid.hierarchy import LabelTable
 from hybrid.hierarchy.labels import level_words
 from hybrid.python.anonymization import anonymizing, single
-from hybrid.python.classes import NONE, Classes, CommonValues
+from hybrid.python.classes import NONE, CommonValues, LabelledClasses
 from hybrid.python.drafts import Guessed, Wishes
 from hybrid.python.frames import in_memory, like, plain, typed
 from hybrid.table import DTYPES, Column, ColumnFormat, Kind, Role, Schema, Table
@@ -37,7 +37,7 @@ LEAST = 5
 class _Fitted:
     reading: DataOptions
     anonymization: Anonymization
-    classes: Classes
+    classes: LabelledClasses
     common: Mapping[str, CommonValues]
     schema: Schema
     dtypes: Mapping[str, Any]
@@ -213,7 +213,7 @@ class Anonymizer(TransformerMixin, BaseEstimator):  # type: ignore[misc]
                 "anonymize.technique masks values, and a transformer needs labels", hint="hybrid.techniques masks them"
             )
         own = anonymization.with_labels_kept(compute=_compute, progress=silent)
-        classes = Classes.of(anonymized, self.k)
+        classes = LabelledClasses.of(anonymized, self.k)
         self._fitted = _Fitted(reading, own, classes, common, schema, dtypes)
         result, trees = anonymized.result, anonymized.hierarchies
         self.quasi_identifiers_ = classes.names

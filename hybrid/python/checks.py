@@ -24,7 +24,7 @@ COLUMNS = ("level", "message", "hint")
 
 
 @dataclass(frozen=True)
-class Line:
+class CheckLine:
     """One finding, without a cell value."""
 
     level: str
@@ -34,7 +34,7 @@ class Line:
     """What was found, and what to do about it."""
 
 
-class Findings(Sequence[Line]):
+class Findings(Sequence[CheckLine]):
     """Everything that can be found without a run: what is fine, then errors, then notes.
 
     Parameters
@@ -43,7 +43,7 @@ class Findings(Sequence[Line]):
         In that order.
     """
 
-    def __init__(self, lines: Sequence[Line]) -> None:
+    def __init__(self, lines: Sequence[CheckLine]) -> None:
         self._lines = tuple(lines)
 
     @property
@@ -114,9 +114,9 @@ def check(data: Any, *, progress: Progress | bool = True, **guesses: Any) -> Fin
             config, notes = configured(data, guesses)
             found = diagnose(config)
         except HybridError as error:
-            return Findings([Line("error", one.message, one.hint) for one in error.problems])
-        lines = [Line(one.level, one.message, one.hint) for one in found]
-        return Findings([*lines, *(Line("note", note) for note in notes)])
+            return Findings([CheckLine("error", one.message, one.hint) for one in error.problems])
+        lines = [CheckLine(one.level, one.message, one.hint) for one in found]
+        return Findings([*lines, *(CheckLine("note", note) for note in notes)])
 
 
 def configured(data: Any, guesses: Mapping[str, Any]) -> tuple[RunConfig, tuple[str, ...]]:

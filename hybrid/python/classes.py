@@ -97,7 +97,7 @@ NONE = -1
 
 
 @dataclass(frozen=True)
-class Classes:
+class LabelledClasses:
     """Classes of a k-anonymous table, each of at least k people."""
 
     names: tuple[str, ...]
@@ -112,7 +112,7 @@ class Classes:
     """Class of each combination of values that the table has, by their leaves."""
 
     @classmethod
-    def of(cls, anonymized: AnonymizedTable, k: int) -> Classes:
+    def of(cls, anonymized: AnonymizedTable, k: int) -> LabelledClasses:
         """Classes of an anonymized table, without those that lose members when equal rows get equal labels."""
         names, labels = tuple(anonymized.quasi_identifiers), anonymized.labels
         _, first, of_row = np.unique(labels.nodes, axis=0, return_index=True, return_inverse=True)

@@ -158,7 +158,7 @@ def _configured(data: AnyTables, roles: Mapping[str, str] | None, config: Any) -
 def _with_columns(config: RunConfig, columns: Mapping[str, Mapping[str, Any]]) -> RunConfig:
     """The configuration with other public knowledge about some columns."""
     from hybrid.base.config_files import ConfigSource, validated
-    from hybrid.pipeline.mock_options import MockOptions
+    from hybrid.pipeline.section_options import MockOptions
 
     before = config.mock or MockOptions()
     known = before.model_dump(exclude_unset=True)

@@ -111,9 +111,9 @@ class SharedStore(Store):
         except FileNotFoundError:
             return
 
-    def _read_bytes(self, path: str, start: int, end: int | None) -> bytes | None:
+    def _read_bytes(self, path: str, end: int | None) -> bytes | None:
         try:
-            content: bytes = self._fs.cat_file(path, start=start, end=end)
+            content: bytes = self._fs.cat_file(path, start=0, end=end)
         except FileNotFoundError:
             return None
         except OSError as error:
@@ -121,7 +121,7 @@ class SharedStore(Store):
         return content
 
     def _payload(self, path: str) -> bytes | None:
-        content = self._read_bytes(path, 0, None)
+        content = self._read_bytes(path, None)
         if content is None:
             return None
         entry, payload = _parsed(content), content[HEADER_BYTES:]
@@ -131,7 +131,7 @@ class SharedStore(Store):
         return payload
 
     def _about(self, path: str) -> StoreEntry | None:
-        content = self._read_bytes(path, 0, HEADER_BYTES)
+        content = self._read_bytes(path, HEADER_BYTES)
         return None if content is None else _parsed(content)
 
     def _write(self, path: str, stage: str, result: object, seconds: float) -> None:

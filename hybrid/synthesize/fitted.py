@@ -1,10 +1,10 @@
-"""Fitting of any generator to a table, drawing of tables, and what a model says of single records."""
+"""Fitting of any generator to a table, to persons or to rows below parents; drawing; what a model says of records."""
 
 from __future__ import annotations
 
 import logging
 import time
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from pathlib import Path
@@ -19,12 +19,13 @@ from hybrid.base.manifest import PACKAGE
 from hybrid.base.options import Options
 from hybrid.base.progress import Progress, silent
 from hybrid.base.rng import rng_for
+from hybrid.synthesize.arrangement import Arrangement, arranged, below, known_states
 from hybrid.synthesize.codec import Codec
 from hybrid.synthesize.isolation import environments
-from hybrid.synthesize.isolation.job import IsolatedModel, Limits, learn_isolated
+from hybrid.synthesize.isolation.job import IsolatedModel, WorkerLimits, learn_isolated
 from hybrid.synthesize.options import SynthesizeOptions
-from hybrid.synthesize.protocol import Encoded, Generator, InspectableGenerator, Model
-from hybrid.synthesize.registry import distributions, is_here, require
+from hybrid.synthesize.protocol import DrawnColumns, Encoded, Generator, InspectableGenerator, Model
+from hybrid.synthesize.registry import Capabilities, distributions, is_here, require, sequence_generators
 from hybrid.synthesize.snapshots import Snapshots, drawn_level, training_options
 from hybrid.table import Table
 
@@ -71,8 +72,12 @@ class FittedGenerator:
     """What it was trained on; :func:`fit` sets it."""
     losses: tuple[LossPoint, ...] = field(default=(), compare=False)
     """The loss curve, in order; empty for generators without one."""
+    arrangement: Arrangement | None = None
+    """Which columns are a person's, where persons with all their rows are drawn."""
+    parents: Codec | None = None
+    """Of the parents below which rows are drawn, where these are given."""
 
-    def limited(self, limits: Limits) -> FittedGenerator:
+    def limited(self, limits: WorkerLimits) -> FittedGenerator:
         """The same with other limits for the process that draws."""
         model = self.model
         return replace(self, model=replace(model, limits=limits)) if isinstance(model, IsolatedModel) else self
@@ -84,27 +89,63 @@ class FittedGenerator:
             return self
         return replace(self, model=model.at(level))
 
-    def sample(self, n_rows: int, seed: int) -> Table:
-        """Draw exactly ``n_rows`` (0 or more) new rows.
+    def sample(self, n: int, seed: int) -> Table:
+        """Draw exactly ``n`` (0 or more) new rows, or (1 or more) persons with all their rows where those were learned.
 
         Returns
         -------
         Table
-            With the schema, dtypes, categories and precision of the table learned from. The same seed gives the
-            same rows.
+            With the schema, dtypes, categories and precision of the table learned from. Of persons with the person of
+            each row (0, 1, ...): their rows are adjacent, and in order. The same seed gives the same rows.
 
         Raises
         ------
         GeneratorError
-            The model could not draw that many rows, or drew something that is no value.
+            The model could not draw that many rows, or drew something that is no value; or persons without rows.
         """
-        if n_rows < 0:
-            raise ValueError("n_rows must not be negative")
+        if n < 0:
+            raise ValueError("n must not be negative")
         if self.model is None:
-            return self.codec.decode([], n_rows)
+            return self.codec.decode([], n)
         with blamed_on(self.name, "draw"):
-            columns = self.model.draw(max(n_rows, 1), seed)
-        return self.codec.decode([column[:n_rows] for column in columns] if n_rows == 0 else columns, n_rows)
+            drawn = self.model.draw(max(n, 1), seed)
+        if self.arrangement is not None:
+            n_rows = int(drawn.counts.sum())
+            if n_rows == 0:
+                raise GeneratorError(f"{self.name} drew persons without rows", hint="learn from more persons")
+            table = self.codec.decode(self.arrangement.whole(drawn), n_rows)
+            return replace(table, named_persons=np.repeat(np.arange(n), drawn.counts))
+        return self.codec.decode([column[:n] for column in drawn.rows] if n == 0 else drawn.rows, n)
+
+    def sample_below(self, parents: Table, seed: int) -> Table:
+        """Draw the rows of all given parents.
+
+        Parameters
+        ----------
+        parents : Table, 1 row or more
+            With the columns of the parents learned from.
+        seed : int
+            The same parents and seed give the same rows.
+
+        Returns
+        -------
+        Table
+            ``persons`` has the position of each row's parent, ascending; parents may have no rows. Rows of a parent are
+            in order.
+
+        Raises
+        ------
+        GeneratorError
+            The model drew something that is no value.
+        """
+        assert self.parents is not None
+        encoded = self.parents.encode(parents, rng_for(seed, "encode parents"))
+        model: Any = self.model
+        with blamed_on(self.name, "draw"):
+            known = known_states(encoded, rng_for(seed, "unseen"))
+            drawn: DrawnColumns = model.draw_below(known, len(parents), seed)
+        owners = np.repeat(np.arange(len(parents)), drawn.counts)
+        return replace(self.codec.decode(drawn.rows, len(owners)), named_persons=owners)
 
 
 def fit(
@@ -114,13 +155,17 @@ def fit(
     progress: Progress = silent,
     unfinished: Path | None = None,
     domains: Mapping[str, Array] | None = None,
+    *,
+    static: Sequence[str] | None = None,
+    parents: Table | None = None,
 ) -> FittedGenerator:
     """Train the generator that ``options`` names.
 
     Parameters
     ----------
     table : Table, 1 row or more
-        No identifiers. Missing values are allowed everywhere.
+        No identifiers. Missing values are allowed everywhere. Rows of a person, or of a parent, are in the order of the
+        column that the schema marks, or in the table's order.
     options : SynthesizeOptions
         The generator must not be ``none``.
     seed : int
@@ -128,6 +173,12 @@ def fit(
     unfinished : Path, optional
         A private folder for checkpoints; only ever the same for the same table, options, seed and versions. A
         generator with checkpoints continues from the last one in it.
+    static : sequence of str, optional
+        Learn persons with all their rows: columns with one known value per person, the first of which is learned.
+        Not given: each row has a parent of its own, without columns.
+    parents : Table, optional
+        Learn rows given their parents: the table has no columns of theirs, and ``persons`` has the position of each
+        row's parent. No identifiers; ``persons`` of the parents has the person of each, which several may share.
 
     Raises
     ------
@@ -136,9 +187,9 @@ def fit(
     DataError
         The table has no rows, no columns, or infinite numbers.
     GeneratorError
-        Training failed, or the table has identifiers.
+        Training failed, the table has identifiers, or the generator learns single rows only.
     """
-    found = fit_all_levels(table, options, seed, progress, unfinished, domains)
+    found = fit_all_levels(table, options, seed, progress, unfinished, domains, static=static, parents=parents)
     return found.at(drawn_level(options.resolve()))
 
 
@@ -149,16 +200,31 @@ def fit_all_levels(
     progress: Progress = silent,
     unfinished: Path | None = None,
     domains: Mapping[str, Array] | None = None,
+    *,
+    static: Sequence[str] | None = None,
+    parents: Table | None = None,
 ) -> FittedGenerator:
     """As :func:`fit`, with the snapshots of all levels: :meth:`FittedGenerator.at` chooses one."""
     generator, own = options.engine, training_options(options.resolve())
+    is_flat = static is None and parents is None
+    if not is_flat and (table.rows_are_persons or not Capabilities.of(generator).persons):
+        hint = f"use synthesize.generator: {' or '.join(sequence_generators())}"
+        raise GeneratorError(f"{generator.name} draws single rows", hint=hint)
     require(generator)
     started = time.perf_counter()
     curve = Curve(progress)
-    codec = Codec(table, generator.encoding(own), domains)
-    model = None
-    if codec.features:
+    encoding = generator.encoding(own)
+    codec, above, arrangement, model = Codec(table, encoding, domains), None, None, None
+    order = codec.origins.index(table.schema.order) if table.schema.order in codec.origins else None
+    if parents is None:
         encoded = codec.encode(table, rng_for(seed, "encode"))
+    else:
+        above = Codec(parents, encoding)
+        known = above.encode(parents, rng_for(seed, "encode", "parents"))
+        encoded = below(known, codec.encode(table, rng_for(seed, "encode", "rows")), order)
+    if static is not None:
+        encoded, arrangement = arranged(encoded, np.array([name in static for name in codec.origins], bool), order)
+    if codec.features or not is_flat:
         model = _learn(encoded, generator, options, own, seed, curve, unfinished)
     record = TrainingRecord(
         trained_on=fingerprint(table),
@@ -167,7 +233,7 @@ def fit_all_levels(
         versions=library_versions(PACKAGE) | versions_of(generator),
         seconds=time.perf_counter() - started,
     )
-    return FittedGenerator(generator.name, codec, model, record, tuple(curve.points))
+    return FittedGenerator(generator.name, codec, model, record, tuple(curve.points), arrangement, above)
 
 
 def versions_of(generator: Generator) -> dict[str, str]:

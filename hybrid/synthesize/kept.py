@@ -3,7 +3,7 @@
 A folder, with checksums:
 
 =====================  ==========================================================
-``codec.joblib``       how its numbers become a table
+``codec.joblib``       how its numbers become a table, and which columns are those of persons or parents
 ``model/``             what the generator saved
 ``generator.json``     written last: generator, training record, SHA-256 of every file
 =====================  ==========================================================
@@ -16,7 +16,6 @@ import logging
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict
 from pathlib import Path
-from typing import TypeVar
 
 import joblib
 
@@ -27,10 +26,10 @@ from hybrid.base.hashing import file_sha256, fingerprint
 from hybrid.base.progress import Progress, silent
 from hybrid.store import Store
 from hybrid.synthesize.fitted import FittedGenerator, TrainingRecord, fit_all_levels, model_version
-from hybrid.synthesize.isolation.job import IsolatedModel, Limits
+from hybrid.synthesize.isolation.job import IsolatedModel, WorkerLimits
 from hybrid.synthesize.options import SynthesizeOptions
+from hybrid.synthesize.protocol import Model
 from hybrid.synthesize.registry import REGISTRY, engine, require
-from hybrid.synthesize.sequences import FittedChildren, FittedSequences, fit_children, fit_sequences
 from hybrid.synthesize.snapshots import drawn_level, training_options
 from hybrid.table import Table
 
@@ -46,7 +45,7 @@ def save_generator(fitted: FittedGenerator, folder: Path) -> None:
         The folder is there already.
     """
     folder.mkdir(parents=True, mode=0o700)
-    joblib.dump(fitted.codec, folder / _CODEC)
+    joblib.dump((fitted.codec, fitted.arrangement, fitted.parents), folder / _CODEC)
     if fitted.model is not None:
         (folder / _MODEL).mkdir(mode=0o700)
         fitted.model.save(folder / _MODEL)
@@ -54,7 +53,7 @@ def save_generator(fitted: FittedGenerator, folder: Path) -> None:
     write_json(folder / _NOTE, {**note, "files": _hashes(folder)})
 
 
-def load_generator(folder: Path, limits: Limits = Limits()) -> FittedGenerator:  # noqa: B008  (immutable)
+def load_generator(folder: Path, limits: WorkerLimits = WorkerLimits()) -> FittedGenerator:  # noqa: B008  (immutable)
     """Read a model from :func:`save_generator`; one trained on a GPU loads on a CPU.
 
     Files are compared with their recorded SHA-256 before any of them is opened. Only load models of your own: reading
@@ -64,7 +63,7 @@ def load_generator(folder: Path, limits: Limits = Limits()) -> FittedGenerator: 
     ----------
     folder : Path
         Must stay as long as the generator is used.
-    limits : Limits
+    limits : WorkerLimits
         What the process that draws may use, for generators that need extra packages.
 
     Raises
@@ -84,13 +83,17 @@ def load_generator(folder: Path, limits: Limits = Limits()) -> FittedGenerator: 
         raise GeneratorError(f"{folder}: the saved generator is incomplete or was changed", hint="train it again")
     generator = engine(name, own)
     require(generator)
-    codec = joblib.load(folder / _CODEC)
+    kept = joblib.load(folder / _CODEC)
+    if not isinstance(kept, tuple):
+        raise GeneratorError(f"{folder}: an earlier version saved this generator", hint="train it again")
+    codec, arrangement, parents = kept
     record = TrainingRecord(**note["record"]) if note["record"] else None
-    if not (folder / _MODEL).is_dir():
-        return FittedGenerator(generator.name, codec, None, record)
-    if generator.requires:
-        return FittedGenerator(generator.name, codec, IsolatedModel(generator, limits, folder / _MODEL), record)
-    return FittedGenerator(generator.name, codec, generator.load(folder / _MODEL), record)
+    model: Model | None = None
+    if (folder / _MODEL).is_dir() and generator.requires:
+        model = IsolatedModel(generator, limits, folder / _MODEL)
+    elif (folder / _MODEL).is_dir():
+        model = generator.load(folder / _MODEL)
+    return FittedGenerator(generator.name, codec, model, record, arrangement=arrangement, parents=parents)
 
 
 def _hashes(folder: Path) -> dict[str, str]:
@@ -99,7 +102,6 @@ def _hashes(folder: Path) -> dict[str, str]:
 
 
 logger = logging.getLogger(__name__)
-T = TypeVar("T")
 STAGE = "model"
 
 
@@ -111,15 +113,17 @@ def fit_or_reuse(
     progress: Progress = silent,
     domains: Mapping[str, Array] | None = None,
     *,
+    static: Sequence[str] | None = None,
+    parents: Table | None = None,
     only_kept: bool = False,
 ) -> FittedGenerator:
     """Fit a generator, or reuse a stored model or checkpoint.
 
     As :func:`hybrid.synthesize.fit`, with a store that keeps trained models and the checkpoints of unfinished ones.
 
-    The key of a model covers the table's content, the generator's options, the seed, the code of this package and the
-    versions of the libraries it is trained with; the number of drawn rows, their condition, the limits of its process
-    and the level among the snapshots of one training do not count.
+    The key of a model covers the content of table and parents, the generator's options, the seed, the code of this
+    package and the versions of the libraries it is trained with; the number of drawn rows, their condition, the limits
+    of its process and the level among the snapshots of one training do not count.
 
     Parameters
     ----------
@@ -133,72 +137,24 @@ def fit_or_reuse(
     """
     generator, own = options.engine, options.resolve()
     require(generator)
-    known = (training_options(own), table, domains, seed, model_version(generator))
+    above = None if parents is None else (parents, parents.named_persons)
+    below = None if static is None and parents is None else (static and list(static), above, table.named_persons)
+    known = (training_options(own), table, domains, seed, model_version(generator), below)
     key = "" if store.place is None else fingerprint(STAGE, *known)
 
     def train() -> FittedGenerator:
         left = store.unfinished(STAGE, key) if key and generator.requires else None
-        return fit_all_levels(table, options, seed, progress, left, domains)
+        return fit_all_levels(table, options, seed, progress, left, domains, static=static, parents=parents)
 
     fitted = _kept(store, key, train, generator.name, only_kept)
     return fitted.at(drawn_level(own)).limited(options.limits)
 
 
-def fit_or_reuse_sequences(
-    table: Table,
-    static: Sequence[str],
-    options: SynthesizeOptions,
-    seed: int,
-    store: Store,
-    progress: Progress = silent,
-    *,
-    only_kept: bool = False,
-) -> FittedSequences:
-    """Fit a generator to persons, or reuse a stored model.
-
-    As :func:`hybrid.synthesize.sequences.fit_sequences`, with store, ``only_kept`` and errors of :func:`fit_or_reuse`.
-    """
-    generator, own = options.engine, options.resolve()
-    require(generator)
-    known = (own, table, table.named_persons, list(static), seed, model_version(generator))
-    key = "" if store.place is None else fingerprint(STAGE, "persons", *known)
-
-    def train() -> FittedSequences:
-        left = store.unfinished(STAGE, key) if key and generator.requires else None
-        return fit_sequences(table, static, options, seed, progress, left)
-
-    return _kept(store, key, train, generator.name, only_kept).limited(options.limits)
-
-
-def fit_or_reuse_children(
-    parents: Table,
-    rows: Table,
-    options: SynthesizeOptions,
-    seed: int,
-    store: Store,
-    progress: Progress = silent,
-    *,
-    only_kept: bool = False,
-) -> FittedChildren:
-    """Fit a generator to the rows of parents, or reuse a stored model.
-
-    As :func:`hybrid.synthesize.sequences.fit_children`, with store, ``only_kept`` and errors of :func:`fit_or_reuse`.
-    """
-    generator, own = options.engine, options.resolve()
-    require(generator)
-    owners = parents.named_persons, rows.named_persons
-    known = (own, parents, rows, owners, seed, model_version(generator))
-    key = "" if store.place is None else fingerprint(STAGE, "children", *known)
-    return _kept(
-        store, key, lambda: fit_children(parents, rows, options, seed, progress), generator.name, only_kept
-    ).limited(options.limits)
-
-
-def _kept(store: Store, key: str, train: Callable[[], T], name: str, only_kept: bool) -> T:
+def _kept(store: Store, key: str, train: Callable[[], FittedGenerator], name: str, only_kept: bool) -> FittedGenerator:
     """The model of a key, trained if it is not kept; without a key nothing is kept."""
     trained = False
 
-    def compute() -> T:
+    def compute() -> FittedGenerator:
         nonlocal trained
         trained = True
         if only_kept:

@@ -9,7 +9,7 @@ from pydantic import Field, ValidationError, field_validator, model_validator
 
 from hybrid.base.config_files import expected
 from hybrid.base.options import Options
-from hybrid.synthesize.isolation.job import Limits
+from hybrid.synthesize.isolation.job import WorkerLimits
 from hybrid.synthesize.protocol import Generator
 from hybrid.synthesize.registry import REGISTRY, draws_persons, engine
 
@@ -164,9 +164,9 @@ class SynthesizeOptions(Options):
         return n_learned if self.rows == "same" else self.rows
 
     @property
-    def limits(self) -> Limits:
+    def limits(self) -> WorkerLimits:
         """Limits of the generator's process."""
-        return Limits(self.time_limit, None if self.memory_limit is None else int(self.memory_limit * 2**30))
+        return WorkerLimits(self.time_limit, None if self.memory_limit is None else int(self.memory_limit * 2**30))
 
 
 def _choices(wrong: str, known: Any) -> str:

@@ -96,29 +96,32 @@ class Encoded:
         return Encoded(self.features, [column[rows] for column in self.columns], self.persons[rows])
 
 
-@dataclass(frozen=True)
-class Sequences:
-    """Persons and their rows as numbers."""
+@dataclass(frozen=True, kw_only=True)
+class Children(Encoded):
+    """Encoded rows below parents: the visits of patients, or the drugs of visits.
 
-    persons: Encoded
-    """Columns with one value per person; may have no columns."""
-    rows: Encoded
-    """The other columns: rows of a person are adjacent and in their order, persons as in ``persons``. May have no
-    columns."""
+    Rows of a parent are adjacent and in their order, and the parents ascend. Both sorts of columns may be none.
+    """
+
+    parents: Encoded
+    """Columns with one value per parent, and the person behind each."""
     counts: Array
-    """Number of rows of each person, 0 or more; their sum is n_rows; shape (n_persons,), int64."""
+    """Number of rows of each parent, 0 or more; their sum is n_rows; shape (n_parents,), int64."""
     order: int | None = None
-    """Position in ``rows`` of the column that the rows of a person are ordered by: ascending within each person,
-    missing values last. None: no column says."""
+    """Position of the column that the rows of a parent are ordered by: ascending within each parent, missing values
+    last. None: no column says."""
+    given: bool = False
+    """Whether parents are always given, so that only rows are drawn: how parents come about need not be learned."""
 
 
 @dataclass(frozen=True)
-class DrawnSequences:
-    """Drawn persons and their rows, encoded as :class:`Sequences`."""
+class DrawnColumns:
+    """Drawn rows, and their parents where these have columns, encoded as what was learned."""
 
-    persons: Sequence[Array]
     rows: Sequence[Array]
-    counts: Array
+    parents: Sequence[Array] = ()
+    counts: Array = field(default_factory=lambda: np.empty(0, dtype=np.int64))
+    """Number of rows of each parent; one, where each row has a parent of its own without columns."""
 
 
 @dataclass(frozen=True)
@@ -139,14 +142,32 @@ class Encoding:
 class Model(Protocol):
     """Fitted model. Private, since it may remember records."""
 
-    def draw(self, n_rows: int, seed: int) -> Sequence[Array]:
-        """Draw exactly ``n_rows`` (1 or more) new rows.
+    def draw(self, n: int, seed: int) -> DrawnColumns:
+        """Draw exactly ``n`` (1 or more) new rows, or parents with all their rows where those were learned.
 
-        Encoded as the training data; the same seed gives the same rows.
+        Encoded as the training data; the same seed gives the same rows. Rows of a parent are ascending in the column
+        that orders them.
         """
 
     def save(self, folder: Path) -> None:
         """Write the model into an existing folder of the private zone."""
+
+
+class ParentsModel(Model, Protocol):
+    """Fitted model of rows below parents."""
+
+    def draw_below(self, parents: Sequence[Array], n_parents: int, seed: int) -> DrawnColumns:
+        """Draw the rows of given parents.
+
+        Parameters
+        ----------
+        parents : sequence of numpy.ndarray, each of shape (n_parents,)
+            Encoded as the parents learned from.
+        n_parents : int
+            1 or more. Each may get no row.
+        seed : int
+            The same parents and seed give the same rows.
+        """
 
 
 @runtime_checkable
@@ -191,7 +212,9 @@ class Generator(Protocol):
         Parameters
         ----------
         data : Encoded, n rows, n >= 1
-            Not to be changed.
+            Not to be changed. :class:`Children` where the rows have parents: then how many rows a parent has, and the
+            rows given their parents, are learned, too, and the model is a :class:`ParentsModel`. Otherwise each row
+            has a parent of its own without columns. Only a generator with ``learns_parents`` is given parents.
         options : Options
             An instance of this generator's ``Options``.
         seed : int
@@ -236,52 +259,3 @@ class InspectableGenerator(Generator, Protocol):
         numpy.ndarray, shape (n,)
             Finite; the larger, the more the record looks like one that was learned from.
         """
-
-
-class SequenceModel(Protocol):
-    """Fitted model of persons and their rows.
-
-    Private, since it may remember records.
-    """
-
-    def draw(self, n_persons: int, seed: int) -> DrawnSequences:
-        """Draw exactly ``n_persons`` (1 or more) new persons with all their rows.
-
-        Encoded as the training data; the same seed gives the same persons. Rows of a person are ascending in the column
-        that orders them.
-        """
-
-    def draw_rows(self, persons: Sequence[Array], n_persons: int, seed: int) -> DrawnSequences:
-        """Draw the rows of given persons, or of parent rows.
-
-        Parameters
-        ----------
-        persons : sequence of numpy.ndarray, each of shape (n_persons,)
-            Encoded as the persons learned from.
-        n_persons : int
-            1 or more. Each may get no row.
-        seed : int
-            The same persons and seed give the same rows.
-        """
-
-    def save(self, folder: Path) -> None:
-        """Write the model into an existing folder of the private zone."""
-
-
-@runtime_checkable
-class SequenceGenerator(Generator, Protocol):
-    """Generator that learns persons with several rows, too.
-
-    A generator without :meth:`learn_sequences` draws single rows, each as if of another person.
-    """
-
-    def learn_sequences(
-        self, data: Sequences, options: Any, seed: int, progress: Progress, unfinished: Path | None = None
-    ) -> SequenceModel:
-        """Learn persons, their numbers of rows, and their rows.
-
-        Parameters and errors as for :meth:`learn`.
-        """
-
-    def load_sequences(self, folder: Path) -> SequenceModel:
-        """Read a model that ``SequenceModel.save`` wrote."""

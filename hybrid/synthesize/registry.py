@@ -20,7 +20,7 @@ from hybrid.synthesize.generators.sdv import Copula, Ctgan, Tvae
 from hybrid.synthesize.generators.synthcity import Adsgan, Dpgan, Pategan, Rtvae, SynthcityDdpm
 from hybrid.synthesize.generators.tabddpm import Tabddpm
 from hybrid.synthesize.isolation import environments
-from hybrid.synthesize.protocol import Generator, SequenceGenerator
+from hybrid.synthesize.protocol import Generator
 
 REGISTRY: dict[str, Generator] = {
     generator.name: generator
@@ -71,7 +71,7 @@ class Capabilities:
     @classmethod
     def of(cls, generator: Generator) -> Capabilities:
         private = "epsilon" in generator.Options.model_fields and getattr(generator, "secure_noise", False)
-        return cls(isinstance(generator, SequenceGenerator), generator.resumes, private)
+        return cls(getattr(generator, "learns_parents", False), generator.resumes, private)
 
     @property
     def words(self) -> str:

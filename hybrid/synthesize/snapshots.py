@@ -7,13 +7,12 @@ models are comparable: the same records held back, the same batches.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
-from hybrid.base.arrays import Array
 from hybrid.base.options import Options
-from hybrid.synthesize.protocol import Model
+from hybrid.synthesize.protocol import DrawnColumns, Model
 
 
 @dataclass(frozen=True)
@@ -25,9 +24,9 @@ class Snapshots:
     def at(self, level: str) -> Model:
         return self.models[level]
 
-    def draw(self, n_rows: int, seed: int) -> Sequence[Array]:
+    def draw(self, n: int, seed: int) -> DrawnColumns:
         """Draw at the highest level."""
-        return list(self.models.values())[-1].draw(n_rows, seed)
+        return list(self.models.values())[-1].draw(n, seed)
 
     def save(self, folder: Path) -> None:
         """Write each model into a folder of its level, whole in itself."""

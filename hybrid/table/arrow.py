@@ -11,9 +11,8 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from hybrid.base.arrays import Array
-from hybrid.table.kinds.column_format import ColumnFormat
 from hybrid.table.kinds.registry import Kind
-from hybrid.table.kinds.value_type import plain_values
+from hybrid.table.kinds.value_type import ColumnFormat, plain_values
 from hybrid.table.schema import Column, Table
 from hybrid.table.text import encode_texts
 

@@ -16,13 +16,7 @@ import pyarrow.csv
 import pyarrow.parquet as pq
 
 from hybrid.base.errors import DataError, Problem
-from hybrid.table.file_problems import (
-    header_problem,
-    is_last_line,
-    line_of,
-    short_last_line,
-    suspicious_cells,
-)
+from hybrid.table.file_problems import header_problem, is_last_line, line_of, short_last_line, suspicious_cells
 from hybrid.table.files import File, unreachable
 from hybrid.table.read_options import ReadOptions
 from hybrid.table.typed_table import MOST_COLUMNS, MOST_NAMED, TITLE_HINT, column_problems

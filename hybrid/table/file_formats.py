@@ -5,8 +5,8 @@ from __future__ import annotations
 from pathlib import PurePath
 
 from hybrid.table.files import File
-from hybrid.table.schema import PARQUET_SUFFIXES
 
+PARQUET_SUFFIXES = (".parquet", ".pq")
 CSV_SUFFIXES = (".csv", ".tsv", ".asc", ".data")
 """Usual ends of the names of CSV files; a file of any other unknown end is read as CSV, too."""
 STATISTICS_SUFFIXES = (".dta", ".sav", ".zsav", ".por", ".sas7bdat", ".xpt")

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path, PurePosixPath
 
@@ -13,16 +13,16 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 from pyarrow.fs import FileSelector, FileType, LocalFileSystem
 
-from hybrid.base.arrays import Codes, Mask
+from hybrid.base.arrays import Array, Codes
 from hybrid.base.errors import DataError, Problem
 from hybrid.table.arrow import is_text, kind_of, plain_type
 from hybrid.table.csv_files import copy_csv
+from hybrid.table.file_formats import PARQUET_SUFFIXES
 from hybrid.table.file_problems import refuse_other_format
 from hybrid.table.files import File
 from hybrid.table.persons import person_codes, unknown_person
 from hybrid.table.read_file import parquet_metadata, readable
 from hybrid.table.read_options import ColumnOptions, ReadOptions
-from hybrid.table.schema import PARQUET_SUFFIXES
 from hybrid.table.typed_table import column_problems, typed_table
 
 _BATCH = 1 << 18
@@ -204,7 +204,7 @@ def rows_of(file: File, options: ReadOptions, work: Path) -> ParquetRows:
     return replace(open_parquet(File.local(copy), options), source=str(file), has_types=False)
 
 
-def engine_rows(rows: ParquetRows, work: Path, training: Mask | None, persons: Codes | None) -> ParquetRows:
+def engine_rows(rows: ParquetRows, work: Path, beside: Mapping[str, Array]) -> ParquetRows:
     """Rows as DuckDB reads them without a difference to Arrow.
 
     They are those of the files themselves where these are on this machine, have types that both know, and nothing is
@@ -214,11 +214,9 @@ def engine_rows(rows: ParquetRows, work: Path, training: Mask | None, persons: C
     ----------
     work : Path
         A private folder for the copy.
-    training : numpy.ndarray, shape (n_rows,), bool, or None
-        Rows that are anonymized, which become the column :data:`TRAINING`; None: all.
-    persons : numpy.ndarray, shape (n_rows,), int64, or None
-        Person of each row (:func:`hybrid.table.persons.person_codes`), which becomes the column :data:`PERSON`, null
-        for nobody known.
+    beside : mapping of str to numpy.ndarray, each of shape (n_rows,)
+        Columns that are added: :data:`TRAINING`, bool, the rows that are anonymized; :data:`PERSON`, int64, the person
+        of each row (:func:`hybrid.table.persons.person_codes`), which becomes null for nobody known.
 
     Raises
     ------
@@ -228,18 +226,16 @@ def engine_rows(rows: ParquetRows, work: Path, training: Mask | None, persons: C
     _refuse_equal_names(rows)
     plain = pa.schema([field.with_type(_engine_type(field.type)) for field in rows.schema])
     is_local = all(isinstance(file.filesystem, LocalFileSystem) for file in rows.files)
-    if training is None and persons is None and is_local and _same_in_duckdb(rows.schema):
+    if not beside and is_local and _same_in_duckdb(rows.schema):
         return replace(rows, schema=plain)
-    beside = {} if training is None else {TRAINING: pa.array(training)}
-    if persons is not None:
-        beside[PERSON] = pa.array(persons, pa.int64(), mask=persons < 0)
-    schema = pa.schema([*plain, *((name, values.type) for name, values in beside.items())])
+    added = {name: pa.array(values, mask=values < 0 if name == PERSON else None) for name, values in beside.items()}
+    schema = pa.schema([*plain, *((name, values.type) for name, values in added.items())])
     copy, done = work / "rows.parquet", 0
     with pq.ParquetWriter(copy, schema) as writer:
         for batch in rows.batches(plain.names):
             with readable(rows.files[0], "a column has values beyond the numbers and times that are read"):
                 columns = [column.cast(field.type) for column, field in zip(batch.columns, plain, strict=True)]
-            columns += [values.slice(done, len(batch)) for values in beside.values()]
+            columns += [values.slice(done, len(batch)) for values in added.values()]
             writer.write_batch(pa.record_batch(columns, schema=schema))
             done += len(batch)
     return replace(rows, files=(File.local(copy),), schema=schema)

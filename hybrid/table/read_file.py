@@ -14,11 +14,11 @@ from hybrid.base.errors import DataError
 from hybrid.base.resources import available_bytes
 from hybrid.table.arrow import is_text
 from hybrid.table.csv_files import estimated_shape, read_csv
-from hybrid.table.file_formats import SPREADSHEET_SUFFIXES, STATISTICS_SUFFIXES, TYPED_SUFFIXES
+from hybrid.table.file_formats import PARQUET_SUFFIXES, SPREADSHEET_SUFFIXES, STATISTICS_SUFFIXES, TYPED_SUFFIXES
 from hybrid.table.file_problems import refuse_other_format
 from hybrid.table.files import File
 from hybrid.table.read_options import ReadOptions
-from hybrid.table.schema import PARQUET_SUFFIXES, Table
+from hybrid.table.schema import Table
 from hybrid.table.spreadsheets import read_spreadsheet
 from hybrid.table.sql_connection import LARGEST_CELL
 from hybrid.table.statistics.read import read_statistics_file

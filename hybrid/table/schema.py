@@ -13,11 +13,8 @@ import pyarrow as pa
 
 from hybrid.base.arrays import Array, Codes
 from hybrid.base.hashing import ABSENT_UNLESS_SET
-from hybrid.table.kinds.column_format import ColumnFormat
 from hybrid.table.kinds.registry import Kind
-
-PARQUET_SUFFIXES = (".parquet", ".pq")
-"""Files that are read and written as Parquet; :mod:`hybrid.table.file_formats` has those of other programs."""
+from hybrid.table.kinds.value_type import ColumnFormat
 
 
 class Role(StrEnum):

@@ -12,8 +12,8 @@ import pyarrow.compute as pc
 
 from hybrid.base.arrays import Array
 from hybrid.base.errors import Problem
-from hybrid.table.kinds.column_format import ColumnFormat
 from hybrid.table.kinds.registry import DTYPES, Kind, recognized
+from hybrid.table.kinds.value_type import ColumnFormat
 from hybrid.table.read_options import ColumnOptions
 from hybrid.table.schema import Column
 

@@ -16,7 +16,6 @@ from hybrid.table.arrow import is_text, kind_of
 from hybrid.table.kinds.registry import Kind
 from hybrid.table.kinds.value_type import plain_values
 from hybrid.table.read_options import ColumnOptions, ReadOptions
-from hybrid.table.schema import PARQUET_SUFFIXES as PARQUET_SUFFIXES
 from hybrid.table.schema import Column, Schema, Table
 from hybrid.table.text import convert_texts
 

@@ -21,9 +21,9 @@ import pyarrow.parquet as pq
 from hybrid.base.arrays import Array
 from hybrid.base.atomic import atomic_file
 from hybrid.table.arrow import to_arrow
-from hybrid.table.file_formats import SPREADSHEET_SUFFIXES, STATISTICS_SUFFIXES, is_csv
+from hybrid.table.file_formats import PARQUET_SUFFIXES, SPREADSHEET_SUFFIXES, STATISTICS_SUFFIXES, is_csv
 from hybrid.table.files import File
-from hybrid.table.schema import PARQUET_SUFFIXES, Column, Table
+from hybrid.table.schema import Column, Table
 from hybrid.table.spreadsheets import write_spreadsheet
 from hybrid.table.statistics.codebook import Codebook, read_codebook
 from hybrid.table.statistics.write import write_statistics_file

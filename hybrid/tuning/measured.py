@@ -91,8 +91,7 @@ class Measured:
     lost: float = -1.0
     """Largest fall beyond what the policy allows."""
     leak: float = -1.0
-    """Largest likely excess of :data:`LEAKS` beyond what the policy allows, halfway to the low end of its interval; -1
-    where none was measured."""
+    """Largest low end of the excess of :data:`LEAKS` beyond what the policy allows; -1 where none was measured."""
     worst_fall: str = FALLS[0]
     """Words for the fall that is the largest beyond what the policy allows."""
 
@@ -252,12 +251,16 @@ def _falls(row: Mapping[str, Any], targets: Mapping[str, float]) -> tuple[float,
 
 
 def _leak(rows: Sequence[Mapping[str, Any]], policy: Policy) -> float:
-    """Largest likely excess beyond what the policy allows."""
+    """Largest excess beyond what the policy allows, by the low end of all draws together.
+
+    The policies allow next to nothing, so that whoever leaks nothing is beyond it by chance. Judged more strictly than
+    a run judges, one in two settings without a leak would be said to have one.
+    """
     beyond = [-1.0]
     for metric in LEAKS:
         rules = [rule for rule in policy.rules if rule.metric == metric and rule.stage == "synthetic"]
         limits = [rule.review for rule in rules if rule.review is not None]
-        excess = _likely(rows, f"synthetic.{metric}_excess")
+        excess = _likely(rows, f"synthetic.{metric}_excess", 1.0)
         if excess is not None and limits:
             beyond.append(excess - min(limits))
     return max(beyond)
@@ -268,8 +271,8 @@ def _with_low(rows: Sequence[Mapping[str, Any]], name: str) -> list[tuple[float,
     return [(row[name], row[f"{name}_low"]) for row in rows if row.get(name) is not None]
 
 
-def _likely(rows: Sequence[Mapping[str, Any]], name: str) -> float | None:
-    """Mean over the draws, less half of what their number leaves of the way to the low end; None without any.
+def _likely(rows: Sequence[Mapping[str, Any]], name: str, way: float = 0.5) -> float | None:
+    """Mean over the draws, less a part of what their number leaves of the way to the low end; None without any.
 
     A run judges the low end of an interval about as wide as that of four draws. A setting whose mean is at the low end
     would pass every other time; one that is halfway, three times of four.
@@ -278,7 +281,7 @@ def _likely(rows: Sequence[Mapping[str, Any]], name: str) -> float | None:
     if not found:
         return None
     mean, low = np.mean(found, axis=0)
-    return float(mean - (mean - low) / (2 * math.sqrt(len(found))))
+    return float(mean - way * (mean - low) / math.sqrt(len(found)))
 
 
 def _likely_end(rows: Sequence[Mapping[str, Any]], name: str) -> float | None:

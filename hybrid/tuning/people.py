@@ -81,7 +81,7 @@ class TuningPeople:
 
     def run(self, config: RunConfig, progress: Progress) -> Pipeline:
         """Run of a configuration on these people."""
-        return Pipeline(config, self.split_seed, progress=progress, sources=self.sources, judge_power=False)
+        return Pipeline(config, self.split_seed, progress=progress, given=self.sources, judge_power=False)
 
     def halves(self, share: float, rng: np.random.Generator) -> Mapping[str, Halves]:
         """Rows of each table that most people have, and those of a share of the people who are held out."""

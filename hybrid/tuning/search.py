@@ -14,7 +14,7 @@ from hybrid.base.ownership import seal
 from hybrid.base.progress import Progress, silent
 from hybrid.base.resources import cpu_seconds
 from hybrid.base.rng import rng_for
-from hybrid.comparison.results import ROWS, Rows, collect, filled_alone, kept_store
+from hybrid.comparison.results import ROWS, TrialRows, collect, filled_alone, kept_store
 from hybrid.comparison.schedule import Configuration, planned_trials
 from hybrid.comparison.trial import Workplace
 from hybrid.jobs.start import Frames, configuration
@@ -340,7 +340,7 @@ class _Trials:
         return tuple(one for one in found if one is not None)
 
     def _why(self) -> str:
-        rows = Rows(self.folder / ROWS).read().values()
+        rows = TrialRows(self.folder / ROWS).read().values()
         return next((str(row["reason"]) for row in rows if row["status"] == "failed"), "")
 
     def _about(self, one: Setting, what: str, config: RunConfig) -> Configuration:

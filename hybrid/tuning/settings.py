@@ -14,7 +14,7 @@ from hybrid.comparison.schedule import combinations
 from hybrid.pipeline.config import RunConfig
 from hybrid.publication.policy import Policy
 from hybrid.publication.rules.anonymity import AnonymityRule
-from hybrid.synthesize.generators.cart import CartOptions
+from hybrid.synthesize.generators.cart import Cart, CartOptions
 
 KS = (5, 10, 20)
 """Class sizes, beside the configured one."""
@@ -24,6 +24,7 @@ METHODS = ("tree", "learned", "uniform")
 """Transitions, beside the configured one."""
 TREES = {
     "": (1.0, None),
+    ", small leaves": (1.0, 25),
     ", weighed splits": (0.9, None),
     ", weighed splits, small leaves": (0.5, 25),
     ", fewer splits": (0.1, None),
@@ -31,11 +32,13 @@ TREES = {
     ", weighed splits, large leaves": (0.9, 100),
 }
 """Words, and ``alpha`` and ``min_leaf`` of `cart`."""
+OPTIONS = "synthesize.options."
 SHARES = (0.7, 0.5, 0.35)
 """Shares of the people that are sampled, beside all of them."""
+QUARTER = {"sample.method": "beta", "sample.beta": 0.25, f"{OPTIONS}min_leaf": 25}
+"""A smaller share still, whose leaves hold less: larger ones would be most of a small table."""
 SAMPLE = "sample"
 """Name of the factor that says who is in."""
-OPTIONS = "synthesize.options."
 CONFIGURED = "configured"
 """Name of the setting that the configuration has; it is in every round."""
 DRAWN = 4
@@ -150,14 +153,15 @@ def factors(config: RunConfig, policy: Policy, people: int, generalizes: bool = 
             found["anonymize.loss.name"] = ["loss", "association"]
         found["transition.method"] = list(dict.fromkeys([config.required_transition.method, *METHODS]))
     own = config.synthesize
-    if not config.draws_persons and not own.is_off:
+    if not own.is_off:
         found["generator"] = {"configured": {}} | {
             f"cart{words}": {"synthesize.generator": "cart", f"{OPTIONS}alpha": alpha, f"{OPTIONS}min_leaf": leaf}
             for words, (alpha, leaf) in TREES.items()
         }
     if config.sample.effective.method in ("none", "beta"):
         shares = {f"{share:.0%}": {"sample.method": "beta", "sample.beta": share} for share in SHARES}
-        found[SAMPLE] = {"configured": {}, "all": {"sample.method": "beta", "sample.beta": 1.0}} | shares
+        quarter = {"25%": QUARTER} if own.generator == Cart.name and "generator" in found else {}
+        found[SAMPLE] = {"configured": {}, "all": {"sample.method": "beta", "sample.beta": 1.0}} | shares | quarter
     return {name: levels for name, levels in found.items() if len(levels) > 1}
 
 

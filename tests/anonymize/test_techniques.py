@@ -155,7 +155,8 @@ CLOSE = {"model": "t_closeness", "t": 0.15, "attribute": "illness", "distance": 
 
 
 @pytest.mark.parametrize(
-    ("n", "k", "t", "least"), [(1000, 3, 0.1, 5), (1000, 10, 0.1, 10), (50, 2, 0.0, 50), (9, 2, 1, 2)]
+    ("n", "k", "t", "least"),
+    [(1000, 3, 0.1, 5), (1000, 10, 0.1, 10), (10, 1, 0.05, 6), (50, 2, 0.0, 50), (9, 2, 1, 2)],
 )
 def test_least_strata_by_hand(n: int, k: int, t: float, least: int) -> None:
     assert least_strata(n, k, t) == least

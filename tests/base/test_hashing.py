@@ -108,6 +108,13 @@ def test_types_are_told_apart() -> None:
     assert len({fingerprint(value) for value in values}) == len(values)
 
 
+def test_columns_of_nullable_types_have_a_fingerprint_by_type_and_value() -> None:
+    columns = [pd.Series([1, None], dtype=dtype) for dtype in ("Int64", "Int32", "Float64", "boolean")]
+    columns += [pd.Series([1, 0], dtype="Int64"), *(pd.Series(["1", end], dtype="string") for end in (None, ""))]
+    assert len({fingerprint(column) for column in columns}) == len(columns)
+    assert fingerprint(columns[-1]) == fingerprint(columns[-1].copy())
+
+
 def test_boundaries_between_values_count() -> None:
     texts = [np.array(items, dtype=object) for items in (["ab", "c"], ["a", "bc"], ["abc"], ["abc", ""], ["abc", None])]
     assert len({fingerprint(text) for text in texts}) == len(texts)

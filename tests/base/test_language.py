@@ -20,7 +20,7 @@ from hybrid.base.language import (
     language_of,
     languages,
 )
-from hybrid.constraints.constraint import named
+from hybrid.base.words import named
 from hybrid.evaluation.planted_leaks import FORMS, LEAKS
 from hybrid.pipeline.evaluation_price import EvaluationSeconds
 from hybrid.publication.description.statement import UNFIT
@@ -55,9 +55,9 @@ SAID = SAMPLES | {
     "names": "zq, zp und zr",
 }
 PAGES = (
-    *("publication/first_page.py", "publication/lamps.py", "publication/criteria.py", "publication/nature.py"),
+    *("publication/first_page.py", "publication/lamps.py", "publication/criteria.py"),
     *("publication/private_words.py", "publication/protection_words.py", "publication/roles.py"),
-    *("publication/description/readme.py", "publication/description/statement.py", "publication/dossier/told.py"),
+    *("publication/description/readme.py", "publication/description/statement.py", "publication/dossier/facts.py"),
     *("publication/power.py", "pipeline/stages.py", "publication/pending_membership.py"),
     *("hierarchy/labels.py", "pipeline/column_findings.py", "synthesize/estimate.py", "constraints/constraint.py"),
     *("constraints/kinds/combinations.py", "constraints/kinds/order.py"),

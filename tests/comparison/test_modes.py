@@ -13,8 +13,8 @@ import yaml
 from typer.testing import CliRunner
 
 from hybrid.cli import app
-from hybrid.comparison.budget import spent_together
 from hybrid.comparison.plan import load_plan
+from hybrid.comparison.private_draws import spent_together
 from hybrid.comparison.schedule import expand, schedule
 from hybrid.pipeline.config import load_config
 from hybrid.pipeline.guarantees import NOTHING

@@ -18,7 +18,7 @@ import yaml
 from hybrid.base.errors import ConfigError
 from hybrid.comparison import compare, forecast, load_plan, local, metric_names, results
 from hybrid.comparison import trial as trial_module
-from hybrid.comparison.results import Rows
+from hybrid.comparison.results import TrialRows
 from hybrid.store import Store
 from tests.comparison.comparison_jobs import METRICS, n_rows, start, without_timings, write_job, write_plan
 
@@ -196,7 +196,7 @@ def test_a_cluster_has_no_store_in_memory(folder: Path, tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("left", [b'{"key": "b", "row": {"x"', b"x" * 200_000, b"", b"\xff"])
 def test_an_unfinished_line_is_cut_off(tmp_path: Path, left: bytes) -> None:
-    rows = Rows(tmp_path / "rows.jsonl")
+    rows = TrialRows(tmp_path / "rows.jsonl")
     rows.append("a", {"x": 1.5})
     with rows.path.open("ab") as stream:
         stream.write(left)

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from hybrid.base.arrays import Array
 from hybrid.base.errors import ConfigError
-from hybrid.estimates import Design, Formula, NotEstimable, combine, estimate
+from hybrid.estimates import Design, ModelFormula, NotEstimable, combine, estimate
 from hybrid.estimates.models import PartialLikelihood
 
 PEOPLE = pd.DataFrame(
@@ -143,7 +143,7 @@ def test_a_weighted_cox_model_is_that_of_lifelines() -> None:
 
 def test_scores_of_a_cox_model_with_ties_are_derivatives_by_the_weights() -> None:
     """What linearization rests on: how the gradient changes with the weight of each row."""
-    design = Design.of(Formula.parse("Surv(days, died) ~ x + m"), PEOPLE)
+    design = Design.of(ModelFormula.parse("Surv(days, died) ~ x + m"), PEOPLE)
     numbers, weights, at = design.numbers(PEOPLE), np.array([1.0, 2, 3] * 4), np.array([0.2, -0.4])
 
     def gradient(changed: Array) -> Array:
@@ -167,7 +167,7 @@ def test_units_change_a_coefficient_and_nothing_else(factor: float, shift: float
 
 def test_rare_levels_are_one_level_or_the_reference() -> None:
     frame = pd.DataFrame({"y": np.arange(20.0), "g": [*"aaaaaaaaaabbbbbbccde"]})
-    formula = Formula.parse("y ~ g")
+    formula = ModelFormula.parse("y ~ g")
     assert Design.of(formula, frame, 1).names == ("(intercept)", "g = b", "g = c", "g = d", "g = e")
     assert Design.of(formula, frame, 3).names == ("(intercept)", "g = b", "g = other")
     assert Design.of(formula, frame, 5).names == ("(intercept)", "g = b")
@@ -198,11 +198,11 @@ def test_gaps_are_left_out_and_tables_of_a_release_are_combined() -> None:
 )
 def test_other_formulas_are_refused(wrong: str) -> None:
     with pytest.raises(ConfigError):
-        Formula.parse(wrong)
+        ModelFormula.parse(wrong)
 
 
 def test_names_with_spaces_and_plus_signs_are_quoted() -> None:
-    found = Formula.parse("`blood pressure` ~ `a + b` + age")
+    found = ModelFormula.parse("`blood pressure` ~ `a + b` + age")
     assert (found.outcome, found.predictors) == ("blood pressure", ("a + b", "age"))
 
 

@@ -76,7 +76,10 @@ def judged() -> Context:
 
 @pytest.mark.parametrize(
     "name",
-    ["identical_match", "nndr_share", "nndr", "membership", "membership_subgroups", "hitting_rate", "linkability"],
+    [
+        *("identical_match", "nndr_share", "nndr", "membership", "membership_subgroups", "hitting_rate"),
+        *("linkability", "shared_cells"),
+    ],
 )
 def test_metrics_of_a_changed_table_are_those_of_the_table_alone(name: str, judged: Context) -> None:
     table, rows = changed(judged, np.random.default_rng(4))

@@ -20,7 +20,7 @@ from hybrid.evaluation.planted_leaks import LEAKS, Planted
 from hybrid.lab.attacks.shadows import attacked
 from hybrid.publication.gate import judge
 from hybrid.publication.policy import load_policy
-from hybrid.table import DTYPES, Kind, Table
+from hybrid.table import DTYPES, Column, Kind, Role, Schema, Table
 from tests.evaluation.simulated_customers import AMOUNTS, make_customers
 from tests.evaluation.simulated_people import make_people
 
@@ -114,6 +114,47 @@ def test_a_leaked_group_is_noticed_by_the_gate_with_few_people_never_seen() -> N
     assert "membership_subgroups" in noticed
     fresh = evaluate(train, control, {"synthetic": make_people(700, rng)}, options, np.random.default_rng(1))
     assert not {c.metric for c in judge(load_policy(), fresh, None).checks if c.status in ("review", "block")}
+
+
+def test_near_copies_of_a_group_are_recognized_by_rare_cells() -> None:
+    """Of seven columns a redrawn one hides a near copy from the search for the nearest row, not from that for cells."""
+
+    def patients(n: int, rng: np.random.Generator) -> Table:
+        values = {
+            "born": (Kind.INTEGER, rng.integers(1920, 2010, n)),
+            "sex": (Kind.CATEGORICAL, rng.choice(["f", "m"], n)),
+            "town": (Kind.CATEGORICAL, rng.integers(0, 300, n).astype(str)),
+            "nation": (Kind.CATEGORICAL, np.where(rng.random(n) < 0.8, "0", rng.integers(0, 40, n).astype(str))),
+            "work": (Kind.CATEGORICAL, np.where(rng.random(n) < 0.02, "student", rng.integers(0, 30, n).astype(str))),
+            "smoker": (Kind.BOOLEAN, rng.random(n) < 0.3),
+            "bmi": (Kind.DECIMAL, rng.normal(26, 4, n).round(1)),
+        }
+        known = ("born", "sex", "town", "nation", "work")
+        roles = {name: Role.QUASI_IDENTIFIER if name in known else Role.INSENSITIVE for name in values}
+        schema = Schema(tuple(Column(name, roles[name], kind) for name, (kind, _) in values.items()))
+        frame = pd.DataFrame({name: column for name, (_, column) in values.items()})
+        return Table(frame.astype({column.name: DTYPES[column.kind] for column in schema}), schema)
+
+    rng = np.random.default_rng(8)
+    train, control = patients(4000, rng), patients(1700, rng)
+    judged = Context(train, control, patients(4000, rng), EvaluateOptions(), 1)
+    group = train.frame["work"] == "student"
+    rows = np.flatnonzero(group)
+    near = LEAKS["near"].values(judged, rows, rng)
+    frame = judged.table.frame.copy()
+    frame.iloc[: len(rows)] = near.astype(object).to_numpy()
+    leaked = Table(frame.astype({column.name: DTYPES[column.kind] for column in train.schema}), train.schema)
+    clean, found = (
+        outcomes(train, control, table, secrets=None, metrics=("membership_subgroups",))["membership_subgroups"]
+        for table in (judged.table, leaked)
+    )
+    assert isinstance(clean, Measure) and isinstance(found, Measure)
+    assert clean.low is not None and clean.low < 0.5
+    surest = found.details["most_exposed"][0]
+    assert (surest["column"], surest["group"], surest["by"]) == ("work", "= student", "shared cells")
+    assert surest["low"] > 0.6
+    parts = found.parts or {}
+    assert parts["work = student by nearness"].value < parts["work = student by shared cells"].value - 0.05
 
 
 def test_no_subgroup_below_the_minimum_cell_is_named() -> None:

@@ -9,7 +9,7 @@ import pandas as pd
 import pytest
 
 from hybrid.evaluation import REGISTRY, EvaluateOptions
-from hybrid.evaluation.attacks.near_histories import Rows, Space, _histories, _nearest, _places, near_histories
+from hybrid.evaluation.attacks.near_histories import HistorySpace, Rows, _histories, _nearest, _places, near_histories
 from hybrid.evaluation.context import Context
 from hybrid.evaluation.measure import Measure, NotComputable
 from hybrid.evaluation.planted_leaks import LEAKS
@@ -112,7 +112,7 @@ def test_worked_by_hand() -> None:
     control = replace(small([("m", 30), ("m", 40)], *columns), named_persons=np.array([0, 0]))
     table = replace(small([("m", 10), ("f", 40), ("f", 20), ("m", 30)], *columns), named_persons=np.array([0, 0, 1, 1]))
     asked = Context(train, control, table, EvaluateOptions())
-    space = Space(asked)
+    space = HistorySpace(asked)
     assert space.weights.tolist() == [0.5, 1.0]
     points = space.points("train", np.arange(2))
     assert points[1].tolist() == [0.125, 0.375]

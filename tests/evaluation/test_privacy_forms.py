@@ -154,6 +154,18 @@ def test_printed_forms_of_a_copy(of_copy_and_fresh: dict[str, dict[str, Measure]
     assert copy["DCR'"] == pytest.approx(1.0)
     assert fresh["MDCR'"] > copy["MDCR'"]  # turned round: a copy scores lowest
     assert fresh["MIR"] > copy["MIR"]  # so is the printed recall
+    assert fresh["D-MLP"] > copy["D-MLP"]  # and the network's AUC: twins have the other label
+
+
+def test_the_detection_by_a_network_by_hand() -> None:
+    train, control = people(["abx"] * 400), people(["aby", "acx"] * 20)
+    apart, half = people(["acy"] * 400), people(["abx", "acy"] * 200)
+    printed = [
+        measured(Context(train, control, table, EvaluateOptions(paper=True)), "mir").details["paper"]["D-MLP"]
+        for table in (apart, half)
+    ]
+    # Every pair of a record and another row is told apart; half of the pairs are of equal rows, and count one half.
+    assert printed == pytest.approx([1.0, 0.75])
 
 
 def test_without_provenance_the_hidden_rate_is_unknown() -> None:

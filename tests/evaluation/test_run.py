@@ -218,6 +218,32 @@ def test_tables_side_by_side_score_as_one_after_the_other(
     assert measured(3) == measured(1)
 
 
+def test_a_category_of_a_tables_own_costs_no_search_among_people(tables: tuple[Table, Table, Table]) -> None:
+    train, control, table = tables
+    name = next(column.name for column in train.schema if column.kind is Kind.CATEGORICAL)
+    frame = table.frame.assign(**{name: table.frame[name].astype(object)})
+    frame.loc[:2, name] = "nobody's"
+    added = replace(table, frame=frame.astype({name: table.frame[name].dtype.name}))
+    found: dict[str, object] = {}
+    keep = remembering(found)
+    about_people = EvaluateOptions(
+        metrics=("dcr_share", "lone_copies", "shared_cells", "membership", "inference_exposed")
+    )
+
+    evaluate(train, control, {"original": train}, about_people, np.random.default_rng(3), share=keep)
+    before = set(found)
+    evaluate(train, control, {"synthetic": added}, about_people, np.random.default_rng(3), share=keep)
+    assert before
+    assert set(found) == before
+
+    depending = EvaluateOptions(metrics=("mmd", "association_difference", "lost_prediction", "pair_trends", "tstr"))
+    alone, beside = (
+        evaluate(train, control, stages, depending, np.random.default_rng(3)).metrics
+        for stages in ({"synthetic": added}, {"original": train, "synthetic": added})
+    )
+    assert [one.outcome for one in beside if one.stage == "synthetic"] == [one.outcome for one in alone]
+
+
 def test_what_tables_share_is_computed_once_by_several_threads() -> None:
     calls: list[str] = []
     share = remembering({})

@@ -122,8 +122,7 @@ def init(case: Case) -> Any:
 
 def check(case: Case) -> Any:
     said = [finding.message for finding in diagnose(case.config)]
-    counted = [people_in(one) for one in said if "k counts persons" in one]
-    return [one for one in said if "alone" in one or "limit of range" in one], counted
+    return [one for one in said if "alone" in one or "limit of range" in one], list(map(people_in, said))
 
 
 def too_great_k(case: Case) -> Any:
@@ -168,6 +167,17 @@ def charts_of_the_report(case: Case) -> Any:
 
 def report(case: Case) -> Any:
     return people_in((case.run / "report.html").read_text())
+
+
+def details(case: Case) -> Any:
+    return people_in((case.run / "report-details.html").read_text())
+
+
+def facts(case: Case) -> Any:
+    """Every number of people among the facts that all pages are made from."""
+    found = (case.run / "facts.json").read_text()
+    named = re.findall(r'"(\w*(?:persons|people)\w*)": (\d[\d.]*)', found)
+    return sorted(named), sorted(people_in(found))
 
 
 def class_sizes(case: Case) -> Any:
@@ -235,6 +245,8 @@ PLACES: tuple[Callable[[Case], Any], ...] = (
     charts,
     charts_of_the_report,
     report,
+    details,
+    facts,
     class_sizes,
     anonymization,
     guarantee,

@@ -15,7 +15,7 @@ from hybrid.lab.page import answer_on_given, render_lab
 from hybrid.lab.plan import GivenTable
 from hybrid.lab.risk import PLANTED
 from hybrid.lab.trials import Cell, LabTrials
-from hybrid.lab.verdicts import Verdict, by_kind
+from hybrid.lab.verdicts import MetricVerdict, by_kind
 from tests.lab.conftest import PLAN
 from tests.lab.simulated import HALF
 
@@ -119,9 +119,10 @@ def test_the_file_and_the_page_have_the_list(tried: tuple[LabTrials, League, pd.
 
 
 def test_over_kinds_of_planted_leaks_the_best_verdict_counts_but_for_misleading_ones() -> None:
-    trusted, blind = Verdict("trusted", ()), Verdict("blind", ("missed",))
-    found = by_kind({"copy": trusted, "near": Verdict("coarse", ("late",)), "splice": blind})
-    assert found == Verdict("trusted", ("for exact copies", "misses rows spliced of several people"))
+    trusted, blind = MetricVerdict("trusted", ()), MetricVerdict("blind", ("missed",))
+    found = by_kind({"copy": trusted, "near": MetricVerdict("coarse", ("late",)), "splice": blind})
+    assert found == MetricVerdict("trusted", ("for exact copies", "misses rows spliced of several people"))
     assert by_kind({"copy": blind, "near": blind}).word == "blind"
-    assert by_kind({"copy": trusted, "near": Verdict("misleading", ("falls",))}) == Verdict("misleading", ("falls",))
+    falls = MetricVerdict("misleading", ("falls",))
+    assert by_kind({"copy": trusted, "near": falls}) == falls
     assert by_kind({}).word == "unknown"

@@ -19,7 +19,7 @@ from hybrid.base.progress import silent
 from hybrid.cli import main
 from hybrid.lab.audit_dp import parts
 from hybrid.lab.audit_dp import walk as walks
-from hybrid.lab.audit_dp.attack import Attack
+from hybrid.lab.audit_dp.attack import BudgetAttack
 from hybrid.lab.audit_dp.walk import Walk, walk_of
 from hybrid.pipeline import inputs
 from hybrid.pipeline.config import RunConfig, parse_config
@@ -69,20 +69,20 @@ def loud(config: RunConfig) -> RunConfig:
     return config.model_copy(update={"privacy": config.privacy.model_copy(update={"epsilon": 50.0})})
 
 
-def game(walk: Walk, name: str, runs: int = 16) -> list[Attack]:
+def game(walk: Walk, name: str, runs: int = 16) -> list[BudgetAttack]:
     """Bounds of epsilon and of rho by the game on one pair of tables."""
     pair = next(one for one in walks._pairs(walk) if one.name == name)
     return list(walks._game(walk, pair, runs, 0.95, np.random.default_rng(1)))
 
 
-def part(config: RunConfig, name: str, draws: int, monkeypatch: pytest.MonkeyPatch) -> list[Attack]:
+def part(config: RunConfig, name: str, draws: int, monkeypatch: pytest.MonkeyPatch) -> list[BudgetAttack]:
     """Bounds of rho by the games on one part."""
     monkeypatch.setattr(parts, "PARTS", {name: parts.PARTS[name]})
     walk = walk_of(TableRun(config, judge_power=False))
     return list(parts.attack_parts(walk, draws, 0.998, np.random.default_rng(1), silent))
 
 
-def refuted(attacks: list[Attack]) -> bool:
+def refuted(attacks: list[BudgetAttack]) -> bool:
     return any(attack.refutes for attack in attacks)
 
 
@@ -193,7 +193,7 @@ def wide() -> Iterator[RunConfig]:
     yield parse_config(content | {"privacy": LISTED | {"epsilon": 30.0}}).with_frame(frame)
 
 
-def one_run(config: RunConfig, **changes: Any) -> Attack:
+def one_run(config: RunConfig, **changes: Any) -> BudgetAttack:
     known = walk_of(TableRun(config.model_copy(update=changes), judge_power=False))
     return walks._one_run(known, 140, 0.95, np.random.default_rng(2))
 

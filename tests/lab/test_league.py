@@ -11,7 +11,7 @@ from hybrid.evaluation.trust import WORDS
 from hybrid.lab.league import Entry, League, league
 from hybrid.lab.measurements import NULL
 from hybrid.lab.risk import REGISTRY
-from hybrid.lab.verdicts import RULES, Verdict, worst
+from hybrid.lab.verdicts import RULES, MetricVerdict, worst
 from tests.lab.simulated import HALF, METRICS, NULLS, Metric, simulated
 
 
@@ -94,7 +94,7 @@ def test_a_dial_that_leaks_at_its_last_levels_says_only_who_misses_the_leak() ->
 def test_few_trials_leave_it_unknown() -> None:
     trials, rows = simulated({"sharp": METRICS["sharp"]})
     few = rows[(rows["risk"] != NULL) | (rows["seed"] < 110)]
-    assert league(trials, few).entries[0].verdicts["leaky"] == Verdict(
+    assert league(trials, few).entries[0].verdicts["leaky"] == MetricVerdict(
         "unknown", ("10 trials without a leak, fewer than 20",)
     )
     one = replace(trials, seeds=(1,))

@@ -12,8 +12,10 @@ from sklearn.neighbors import LocalOutlierFactor
 from hybrid.base.errors import ConfigError
 from hybrid.evaluation.attacks.vulnerability import local_outlier_factors
 from hybrid.evaluation.context import Context
-from hybrid.evaluation.options import EvaluateOptions
+from hybrid.evaluation.options import EncoderOptions, EvaluateOptions
 from hybrid.jobs.start import run
+from hybrid.lab import leak
+from hybrid.lab.encoder.embed import without_training
 from hybrid.lab.leak import without_unusual
 from hybrid.pipeline.risk import RemovalOptions
 from hybrid.pipeline.table_run import TableRun
@@ -56,6 +58,21 @@ def test_the_strange_go_first(by: str) -> None:
     removed = rows_of(TRAIN) - rows_of(kept)
     strange = rows_of(TRAIN.take(np.arange(114, 120)))
     assert len(removed & strange) >= (6 if by == "lof" else 4)
+
+
+def test_outliers_among_the_points_of_an_encoder(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(leak, "find_spec", lambda name: name)
+    monkeypatch.setattr(leak, "trained", lambda context: (without_training(context),))
+    kept = without_unusual(TRAIN, removal(0.05, "encoder"), 3)
+
+    options = EvaluateOptions(max_records=None, encoder=EncoderOptions(encoders=1))
+    points = without_training(Context(TRAIN, None, TRAIN, options)).space.encoded("train").numbers
+    factors = -LocalOutlierFactor(n_neighbors=20).fit(points).negative_outlier_factor_
+    assert rows_of(kept) == rows_of(TRAIN.take(np.argsort(-factors)[6:]))
+
+    monkeypatch.setattr(leak, "find_spec", lambda _: None)
+    with pytest.raises(ConfigError, match="torch, which is missing"):
+        without_unusual(TRAIN, removal(0.05, "encoder"), 3)
 
 
 def test_larger_removals_hold_the_smaller_ones_and_chance_is_another_draw() -> None:

@@ -7,7 +7,7 @@ import pytest
 
 from hybrid.lab.league import removals
 from hybrid.lab.risk import OUTLIERS, Level, OutliersOptions, Series, series_name
-from hybrid.lab.verdicts import Curve, Track
+from hybrid.lab.verdicts import ExcessCurve, Track
 from tests.lab.simulated import METRICS, simulated
 
 
@@ -17,7 +17,7 @@ def track(name: str, last: list[float]) -> Track:
     template = league(*simulated({"sharp": METRICS["sharp"]})).entries[0].on("size")[0].track
     excess = np.array([[0.2] * len(last), last])
     series = Series(name, "share removed", "none", (Level(0, {}), Level(0.1, {})))
-    values = {**vars(template), "risk": "outliers", "series": series, "curve": Curve(excess, excess, excess)}
+    values = {**vars(template), "risk": "outliers", "series": series, "curve": ExcessCurve(excess, excess, excess)}
     return Track(**values)
 
 

@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from hybrid.lab.attacks.spherelets import spherelet_distances, spherelets
+from hybrid.lab.attacks.spherelets import DIMENSION, NEIGHBOURS, spherelet_distances, spherelets
 
 
 def on_a_sphere(rng: np.random.Generator, radius: float, n: int = 4) -> np.ndarray:
@@ -45,3 +45,9 @@ def test_equal_points_are_no_distance_apart() -> None:
     assert spherelet_distances(spherelets(points), spherelets(shuffled)) == pytest.approx(0, abs=1e-6)
     one = np.zeros((1, 8, 6))
     assert spherelet_distances(spherelets(one), spherelets(one)) == pytest.approx(0)
+
+
+def test_a_neighbourhood_has_twice_the_points_that_fix_a_sphere() -> None:
+    points = np.random.default_rng(2).normal(size=(1, DIMENSION + 2, 5))
+    assert spherelets(points).errors == pytest.approx(0, abs=1e-8)
+    assert 2 * points.shape[1] == NEIGHBOURS

@@ -582,3 +582,27 @@ def test_a_repeating_number_of_a_family_is_a_question_about_households(tmp_path:
         (tmp_path / "people.csv").write_text(f"{name},age,sex\n{rows}\n")
         notes = guess_config(tmp_path / "people.csv").notes
         assert any(f"{name} looks like the number of a household" in one for one in notes) is asked, (name, notes)
+
+
+def test_a_column_that_another_one_tells_is_no_target(tmp_path: Path) -> None:
+    """The square of a number, and a code of a category that has a column of its own, are computed, not predicted."""
+    rng = np.random.default_rng(1)
+    size, level = rng.integers(0, 40, 400) / 10, rng.integers(1, 5, 400)
+    frame = pd.DataFrame({"grade": rng.normal(size=400), "size": size, "level": level, "sizesq": size**2})
+    frame.to_csv(tmp_path / "students.csv", index=False)
+    assert any(
+        "what will users predict? no column looks like it" in note
+        for note in guess_config(tmp_path / "students.csv").notes
+    )
+    frame.drop(columns="sizesq").assign(level4=(level == 4) * 1).to_csv(tmp_path / "levels.csv", index=False)
+    assert any(
+        "what will users predict? no column looks like it" in note
+        for note in guess_config(tmp_path / "levels.csv").notes
+    )
+
+
+def test_numbers_with_a_fraction_number_no_persons(tmp_path: Path) -> None:
+    income = np.random.default_rng(1).integers(1, 5_000, 400) / 16
+    pd.DataFrame({"inc86": income, "inc86sq": income**2}).to_csv(tmp_path / "men.csv", index=False)
+    columns = {one.column.name: one.role.role for one in guess_config(tmp_path / "men.csv").columns}
+    assert columns["inc86sq"] is not Role.UNDECIDED

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from hybrid.evaluation.measure import Evaluation, Measure, MetricResult, NotComputable
-from hybrid.publication.gate import judge
+from hybrid.publication.gate import TOO_FEW, judge
 from hybrid.publication.lamps import lamps
 from hybrid.publication.policy import Policy
 from hybrid.publication.power import not_tried
@@ -85,3 +85,22 @@ def test_of_linked_tables_one_judged_is_tried() -> None:
     below = MetricResult(*named, NotComputable("see people", lacks="trainings"), table="visits")
     assert not_tried(judge(policy, Evaluation((tried, below)), None).checks) == ""
     assert not_tried(judge(policy, Evaluation((below,)), None).checks) != ""
+
+
+@pytest.mark.parametrize(("fall", "says"), [(0.05, False), (0.3, True)])
+def test_a_table_that_loses_too_much_and_gives_people_away_needs_more_people_or_fewer_columns(
+    fall: float, says: bool
+) -> None:
+    rule = {"name": "links", "metric": "lost_link", "direction": "lower", "review": 0.1, "reason": "Links must stay."}
+    policy = Policy.model_validate({"name": "p", "version": "1", "owner": "o", "rules": [RULE | LIMITS, rule]})
+    repeated = Measure(0.56, 0.54, 0.58, 0.5, 100, {}, together=3).above(0.5)
+    lost = Measure(fall, fall - 0.01, fall + 0.01, 0.0, 100, {"said": "a link"})
+    found = Evaluation(
+        (
+            MetricResult("membership_trained_random", "privacy", "synthetic", "lower", repeated),
+            MetricResult("lost_link", "utility", "synthetic", "lower", lost),
+        )
+    )
+    attacked, link = judge(policy, found, None).checks
+    assert attacked.status == "review" and (link.status == "review") is says
+    assert (attacked.hint == TOO_FEW) is says and link.hint != TOO_FEW

@@ -341,3 +341,13 @@ def test_every_rule_of_the_packaged_policies_has_a_use_or_a_question() -> None:
         for rule in load_policy(path).rules:
             assert list(unfit((Check(rule.name, "review", "m", metric=rule.metric),))), rule.metric
     assert list(unfit(())) == []
+
+
+@pytest.mark.parametrize(("language", "stated"), [("de", "de"), (None, "en")])
+def test_the_language_is_the_one_that_the_publisher_states(language: str | None, stated: str) -> None:
+    said = PublishOptions(title="Pay", description="What people earn.", language=language)
+    column = DescribedColumn("pay", Kind.INTEGER, missing="", description="")
+    table = DescribedTable("synthetic", ReleasedFile("synthetic.csv", "0" * 64, 1, "the table"), 1, (column,))
+    page = FirstPage("It is.", ("Rows.",), (), ("Care.",), (), ())
+    about = Description("d", "r", "2026-11-21T00:00:00+00:00", said, (table,), (), page, "s")
+    assert croissant(about)["@context"]["@language"] == stated

@@ -17,7 +17,7 @@ from hybrid.protect import ProtectOptions, protect
 from hybrid.publication.criteria import QUESTIONS, criterion_of
 from hybrid.publication.first_page import RunFacts, answer, first_page, not_attacked
 from hybrid.publication.gate import judge
-from hybrid.publication.lamps import OF_THE_MOST_EXPOSED, Finding, Lamp, lamps
+from hybrid.publication.lamps import OF_THE_MOST_EXPOSED, AttackFinding, Lamp, lamps
 from hybrid.publication.policy import load_policy, packaged_policies
 from hybrid.publication.protection_words import protection
 from hybrid.publication.table_facts import TableFacts
@@ -85,7 +85,7 @@ def number_of(text: str | None) -> float | None:
     return float(number) * (-1 if side == "fewer" else 1)
 
 
-def numbers(found: Finding) -> list[float | None]:
+def numbers(found: AttackFinding) -> list[float | None]:
     """Measured, up to, and allowed."""
     return [number_of(part) for part in (found.measured, found.up_to, found.allowed)]
 

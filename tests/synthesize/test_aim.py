@@ -134,7 +134,7 @@ def test_share_of_targets_is_within_the_budget_and_reaches_the_model() -> None:
     options = AimOptions(rho=0.5, iterations=100)
     model = Aim().learn(Encoded(features, columns), options, 1, silent)
     assert sum(model.spent.values()) <= 0.5 * (1 + 1e-9)
-    drawn = model.draw(4000, 2)
+    drawn = model.draw(4000, 2).rows
     true, found = (np.bincount(3 * each[0] + each[4], minlength=6) for each in (columns, drawn))
     assert np.abs(true - found).sum() < 0.1 * 4000
 
@@ -155,7 +155,7 @@ def test_large_budget_repeats_the_table_and_a_kept_model_draws_the_same(tmp_path
     columns = [column.astype(np.int32) for column in table()]
     features = [Feature(str(at), size, ordered=False, missing=False) for at, size in enumerate(SIZES)]
     model = Aim().learn(Encoded(features, columns), AimOptions(epsilon=50.0, iterations=200), 1, silent)
-    drawn = model.draw(4000, 3)
+    drawn = model.draw(4000, 3).rows
     for one, two in ((0, 1), (2, 3), (3, 4)):
         shape = SIZES[one], SIZES[two]
         real, made = (
@@ -166,7 +166,7 @@ def test_large_budget_repeats_the_table_and_a_kept_model_draws_the_same(tmp_path
     model.save(tmp_path)
     again = Aim().load(tmp_path)
     assert isinstance(again, NoisyMarginals)
-    assert all((one == two).all() for one, two in zip(again.draw(50, 3), model.draw(50, 3), strict=True))
+    assert all((one == two).all() for one, two in zip(again.draw(50, 3).rows, model.draw(50, 3).rows, strict=True))
 
 
 def test_intervals_keep_values_that_many_share_apart() -> None:

@@ -144,7 +144,7 @@ def test_little_budget_makes_even_tables_and_much_makes_the_network_without_nois
     noisy = Privbayes().learn(encoded(codes), PrivbayesOptions(epsilon=1e-9, degree=1), 1, silent)
     without = Baynet().learn(encoded(codes), BaynetOptions(degree=1), 1, silent)
     endless = Privbayes().learn(encoded(codes), PrivbayesOptions(epsilon=math.inf, degree=1), 1, silent)
-    drawn = [np.stack(model.draw(3000, 5)) for model in (without, endless, noisy)]
+    drawn = [np.stack(model.draw(3000, 5).rows) for model in (without, endless, noisy)]
     assert (drawn[0] == drawn[1]).all()
     assert chi2_contingency(np.histogram2d(drawn[0][0], drawn[0][1], bins=3)[0]).statistic > 500
     assert noisy.nodes != without.nodes or (drawn[2] != drawn[0]).any()
@@ -184,7 +184,9 @@ def test_columns_keep_their_shares_and_the_seed_repeats() -> None:
 def test_a_saved_network_draws_the_same_rows(tmp_path: Path) -> None:
     model = Baynet().learn(encoded(chain(300)), BaynetOptions(), 1, silent)
     model.save(tmp_path)
-    assert all((a == b).all() for a, b in zip(model.draw(50, 2), Baynet().load(tmp_path).draw(50, 2), strict=True))
+    assert all(
+        (a == b).all() for a, b in zip(model.draw(50, 2).rows, Baynet().load(tmp_path).draw(50, 2).rows, strict=True)
+    )
 
 
 def test_progress_is_told_per_column() -> None:

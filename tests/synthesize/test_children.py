@@ -10,8 +10,8 @@ import pytest
 
 from hybrid.base.arrays import Array
 from hybrid.base.errors import GeneratorError
-from hybrid.synthesize import SynthesizeOptions
-from hybrid.synthesize.sequences import FittedChildren, fit_children
+from hybrid.synthesize import FittedGenerator, SynthesizeOptions, fit
+from hybrid.synthesize.generators.cart import CartSequenceModel
 from hybrid.table import Table
 from hybrid.table.persons import with_order
 from hybrid.table.read_options import ReadOptions
@@ -34,12 +34,12 @@ def parents() -> Table:
 
 
 @pytest.fixture(scope="module")
-def fitted(parents: Table) -> FittedChildren:
-    return fit_children(parents, _rows(), SynthesizeOptions(options={"min_leaf": 5}), 1)
+def fitted(parents: Table) -> FittedGenerator:
+    return fit(_rows(), SynthesizeOptions(options={"min_leaf": 5}), 1, parents=parents)
 
 
-def test_rows_follow_their_parents(fitted: FittedChildren, parents: Table) -> None:
-    drawn = fitted.sample(parents, 2)
+def test_rows_follow_their_parents(fitted: FittedGenerator, parents: Table) -> None:
+    drawn = fitted.sample_below(parents, 2)
     assert not drawn.rows_are_persons
     counts = np.bincount(drawn.persons, minlength=len(parents))
     assert [counts[kind == KIND].mean().round() for kind in ("none", "one", "four")] == [0, 1, 4]
@@ -54,25 +54,33 @@ def test_the_extent_of_rows_is_learned_from_parents_who_have_some() -> None:
     rows = read_frame(pd.DataFrame({"day": 1000 + np.arange(40)}), ReadOptions())
     parents = read_frame(pd.DataFrame({"at": np.arange(200) % 7}), ReadOptions())
     rows = with_order(replace(rows, named_persons=owners), "day")
-    drawn = fit_children(parents, rows, SynthesizeOptions(options={"min_leaf": 60}), 1).sample(parents, 2)
+    drawn = fit(rows, SynthesizeOptions(options={"min_leaf": 60}), 1, parents=parents).sample_below(parents, 2)
     assert len(drawn) > 10 and drawn.frame["day"].notna().all()
 
 
-def test_rows_are_in_order_and_repeatable(fitted: FittedChildren, parents: Table) -> None:
-    drawn, again = fitted.sample(parents, 2), fitted.sample(parents, 2)
+def test_no_tree_is_grown_for_columns_of_the_parents(fitted: FittedGenerator) -> None:
+    model = fitted.model
+    assert isinstance(model, CartSequenceModel) and model.ends is not None
+    counts = model.plan.counts_at
+    assert [step.target for step in model.people.steps] == [counts]
+    assert sorted(step.target for step in model.ends.steps) == [counts + 1, counts + 2]
+
+
+def test_rows_are_in_order_and_repeatable(fitted: FittedGenerator, parents: Table) -> None:
+    drawn, again = fitted.sample_below(parents, 2), fitted.sample_below(parents, 2)
     pd.testing.assert_frame_equal(drawn.frame, again.frame)
     steps = np.diff(drawn.frame["day"].to_numpy(dtype=float))[np.diff(drawn.persons) == 0]
     assert (np.diff(drawn.persons) >= 0).all() and (steps >= 0).all()
 
 
-def test_parents_with_values_never_seen_have_rows(fitted: FittedChildren) -> None:
+def test_parents_with_values_never_seen_have_rows(fitted: FittedGenerator) -> None:
     strange = read_frame(pd.DataFrame({"kind": ["many"] * 50, "at": [7] * 50}), ReadOptions())
-    assert len(fitted.sample(strange, 3)) > 0
+    assert len(fitted.sample_below(strange, 3)) > 0
 
 
 def test_a_generator_of_single_rows_is_refused(parents: Table) -> None:
     with pytest.raises(GeneratorError, match="draws single rows"):
-        fit_children(parents, _rows(), SynthesizeOptions(generator="mst"), 1)
+        fit(_rows(), SynthesizeOptions(generator="mst"), 1, parents=parents)
 
 
 def test_rows_do_not_drift_away_from_their_parents() -> None:
@@ -89,7 +97,7 @@ def test_rows_do_not_drift_away_from_their_parents() -> None:
     rows = read_frame(frame.assign(town="T" + frame["town"].astype(str)), ReadOptions())
     parents = read_frame(pd.DataFrame({"home": [f"H{one}" for one in home]}), ReadOptions())
     learned = with_order(replace(rows, named_persons=owners), "day")
-    drawn = fit_children(parents, learned, SynthesizeOptions(), 1).sample(parents, 2)
+    drawn = fit(learned, SynthesizeOptions(), 1, parents=parents).sample_below(parents, 2)
 
     def by_place(table: Table) -> Array:
         """Town of each person's rows; shape (n_people, n_rows)."""

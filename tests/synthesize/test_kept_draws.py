@@ -9,7 +9,6 @@ import pytest
 
 from hybrid.synthesize import SynthesizeOptions
 from hybrid.synthesize.fitted import fit
-from hybrid.synthesize.sequences import fit_sequences
 from hybrid.table import Table
 from tests.helpers.kept import assert_kept
 from tests.synthesize.synthesize_tables import people
@@ -41,6 +40,6 @@ def test_drawn_records_are_kept(name: str) -> None:
 
 def test_drawn_persons_are_kept() -> None:
     table = visits(150)
-    drawn = fit_sequences(table, STATIC, SynthesizeOptions(options={"min_leaf": 15}), 3).sample(25, 4)
+    drawn = fit(table, SynthesizeOptions(options={"min_leaf": 15}), 3, static=STATIC).sample(25, 4)
     assert np.bincount(drawn.persons).min() > 0  # type: ignore[arg-type]
     assert_kept("drawn_persons.csv", lines(drawn))

@@ -9,10 +9,8 @@ import pandas as pd
 import pytest
 
 from hybrid.synthesize import SynthesizeOptions, fit
-from hybrid.synthesize.generators.cart import CartModel, CartOptions
-from hybrid.synthesize.generators.cart_sequences import CartSequenceModel
+from hybrid.synthesize.generators.cart import CartModel, CartOptions, CartSequenceModel
 from hybrid.synthesize.generators.trees import DonorTree
-from hybrid.synthesize.sequences import fit_children, fit_sequences
 from hybrid.table import Column, Kind, Role, Schema, Table
 
 OPTIONS = SynthesizeOptions(generator="cart")
@@ -49,7 +47,7 @@ def test_records_are_people_where_nothing_else_is_said(rows: int, least: int) ->
 def test_persons_and_not_rows_decide() -> None:
     """Leaves of 50 persons in 350 erased every relation, of rows too."""
     few = replace(_table(3_000, persons=300))
-    drawn = fit_sequences(few, [], OPTIONS, 1).model
+    drawn = fit(few, OPTIONS, 1, static=[]).model
     assert isinstance(drawn, CartSequenceModel) and 10 <= _smallest(drawn) < 50
     of_parents = replace(_table(900), named_persons=np.arange(900) % 300)
-    assert 10 <= _smallest(fit_children(_table(300), of_parents, OPTIONS, 1).model) < 50
+    assert 10 <= _smallest(fit(of_parents, OPTIONS, 1, parents=_table(300)).model) < 50

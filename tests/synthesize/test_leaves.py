@@ -31,7 +31,7 @@ def test_a_value_is_compared_with_other_people() -> None:
 
 def test_a_value_is_looked_for_in_its_own_leaf() -> None:
     """Who lacks a value is looked for in the leaves of that tree, and who has one in those of the values, too."""
-    known, values = np.repeat([0, 1], 4).astype(np.int32), np.array([5.0, 5, 5, 5, 7, 7, 7, np.nan])
+    known, values = np.repeat([0, 1], 4).astype(np.int32), np.array([5.0, 5, 5, 6, 7, 7, 7, np.nan])
     feature = Feature("group", 2, ordered=False, missing=False)
     target = 1, Feature("number", 0, ordered=True, missing=True), values
     tree = grow(target, {0: known}, {0: feature}, np.arange(len(known)), TreeLimits(3, 1.0, None), rng_for(1, "trees"))
@@ -51,11 +51,47 @@ def test_who_lacks_a_number_follows_a_relation_of_its_own() -> None:
     income = np.where(rng.random(4000) < np.where(job == 1, 0.1, 0.4), np.nan, age + rng.normal(size=4000) / 5)
     features = [Feature("job", 2, False, False), Feature("age", 0, True, False), Feature("income", 0, True, True)]
     model = Cart().learn(Encoded(features, [job, age, income]), CartOptions(min_leaf=200), 1, silent)
-    drawn = model.draw(20_000, 1)
+    drawn = model.draw(20_000, 1).rows
     for one, share in ((1, 0.1), (0, 0.4)):
         assert np.isnan(drawn[2][drawn[0] == one]).mean() == pytest.approx(share, abs=0.03)
     there = ~np.isnan(drawn[2])
     assert np.corrcoef(drawn[1][there], drawn[2][there])[0, 1] > 0.9
+
+
+def sentences(n: int, few: int) -> tuple[Array, Array]:
+    """Years of the longest sentence, 0 but for a few, and years in prison, which are no less."""
+    rng = np.random.default_rng(1)
+    longest = np.where(np.arange(n) < few, rng.integers(1, 300, n) / 10, 0.0)
+    return longest, np.where(longest > 0, longest + rng.integers(0, 20, n) / 10, 0.0)
+
+
+def test_a_number_that_few_have_goes_with_what_they_alone_have() -> None:
+    """Forty of a thousand were in prison, and leaves hold fifty people."""
+    features = [Feature(name, 0, True, False) for name in ("longest", "prison")]
+    model = Cart().learn(Encoded(features, list(sentences(1000, 40))), CartOptions(min_leaf=50), 1, silent)
+    longest, prison = model.draw(20_000, 1)
+    assert ((longest > 0) == (prison > 0)).all() and (prison > 0).mean() == pytest.approx(0.04, abs=0.005)
+    there = prison > 0
+    assert np.corrcoef(longest[there], prison[there])[0, 1] > 0.6
+
+
+def test_a_value_that_half_of_the_people_have_is_looked_for_among_who_has_it() -> None:
+    known, values = np.repeat([0, 1], 4).astype(np.int32), np.array([0.0, 0, 0, 0, 0, 7, 7, 8])
+    tree = grow(
+        (1, Feature("number", 0, ordered=True, missing=False), values),
+        {0: known},
+        {0: Feature("group", 2, ordered=False, missing=False)},
+        np.arange(len(known)),
+        TreeLimits(4, 1.0, None),
+        rng_for(1, "trees"),
+    )
+    asked, others = np.array([0.0, 7]), np.array([0.0, 7.0])
+    found = leaf_odds(tree, {0: np.array([0, 1])}, asked, {0: np.array([1, 1])}, others)
+    share = np.array([1.5, 1.5]) / 3
+    flags = (np.array([4, 3]) + share / 10) / 4.1 / ((np.array([0, 1]) + 5 * share) / np.array([5, 7]))
+    seven = 1.5 / 2
+    number = (2 + seven / 10) / 3.1 / ((1 + 5 * seven) / 6)
+    assert found == pytest.approx(np.log(flags * np.array([1.0, number])))
 
 
 def encoded(n: int, seed: int) -> Encoded:

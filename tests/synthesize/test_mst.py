@@ -67,19 +67,19 @@ def test_account_is_the_budget(rows: int) -> None:
 def test_one_column_gets_the_whole_budget() -> None:
     model = learned(1.0, table()[:1], SIZES[:1])
     assert model.spent["marginals of one column"] == pytest.approx(rho_for(1.0, 1e-6), rel=0.1)
-    assert len(model.draw(50, 1)) == 1
+    assert len(model.draw(50, 1).rows) == 1
 
 
 def test_noise_falls_with_epsilon_and_a_kept_model_draws_the_same(tmp_path) -> None:
     columns = table()
 
     def error(epsilon: float) -> float:
-        drawn = learned(epsilon, columns).draw(3000, 3)
+        drawn = learned(epsilon, columns).draw(3000, 3).rows
         real, made = (np.bincount(3 * each[1] + each[2], minlength=9) for each in (columns, drawn))
         return float(np.abs(real - made).sum()) / 6000
 
     assert error(50.0) < 0.03 < error(0.01)
     model = learned(5.0, columns)
     model.save(tmp_path)
-    again = Mst().load(tmp_path).draw(40, 2)
-    assert all((one == two).all() for one, two in zip(again, model.draw(40, 2), strict=True))
+    again = Mst().load(tmp_path).draw(40, 2).rows
+    assert all((one == two).all() for one, two in zip(again, model.draw(40, 2).rows, strict=True))

@@ -12,11 +12,10 @@ import pytest
 
 from hybrid.base.errors import GeneratorError
 from hybrid.base.progress import silent
-from hybrid.synthesize import REGISTRY, SynthesizeOptions
+from hybrid.synthesize import REGISTRY, SynthesizeOptions, fit
 from hybrid.synthesize.generators.realtabformer import RealtabformerOptions
-from hybrid.synthesize.generators.realtabformer.sequences import RowShape, learn_sequences
-from hybrid.synthesize.protocol import Encoded, Feature, Sequences
-from hybrid.synthesize.sequences import fit_children, fit_sequences
+from hybrid.synthesize.generators.realtabformer.model import RowShape, learn_children
+from hybrid.synthesize.protocol import Children, Encoded, Feature
 from hybrid.table import Table
 from hybrid.table.persons import constant_within
 from hybrid.table.read_options import ReadOptions
@@ -27,10 +26,10 @@ SMALL = {"n_embd": 16, "n_head": 2, "n_layer": 1, "epochs": 2, "batch_size": 16,
 NUMBER = Feature("cost", 0, ordered=True, missing=False)
 
 
-def sequences(counts: list[int], largest: float = 9.0) -> Sequences:
+def sequences(counts: list[int], largest: float = 9.0) -> Children:
     """Persons without columns, whose rows have one number."""
     values = np.linspace(0, largest, sum(counts)).round()
-    return Sequences(Encoded([], []), Encoded([NUMBER], [values]), np.array(counts))
+    return Children([NUMBER], [values], parents=Encoded([], []), counts=np.array(counts))
 
 
 @pytest.mark.parametrize(
@@ -44,15 +43,15 @@ def sequences(counts: list[int], largest: float = 9.0) -> Sequences:
     ids=["overfit", "one person", "hardly any rows", "long"],
 )
 def test_what_it_cannot_learn_is_refused_before_anything_is_trained(
-    data: Sequences, own: dict[str, Any], said: str
+    data: Children, own: dict[str, Any], said: str
 ) -> None:
     with pytest.raises(GeneratorError, match=said):
-        learn_sequences(data, RealtabformerOptions(**own), 1, silent)
+        learn_children(data, RealtabformerOptions(**own), 1, silent)
 
 
 def test_numbers_of_persons_stay_within_what_was_learned_and_rows_follow_their_order() -> None:
     persons = Encoded([NUMBER, Feature("sex", 2, False, False)], [np.array([0.0, 120.0]), np.array([0, 1])])
-    data = Sequences(persons, Encoded([NUMBER], [np.array([3.0, 1.0])]), np.array([1, 1]), order=0)
+    data = Children([NUMBER], [np.array([3.0, 1.0])], parents=persons, counts=np.array([1, 1]), order=0)
     shape = RowShape.of(data, RealtabformerOptions())
     read = shape.read([np.array([-5.0, 7.0, 1000.0]), np.array([1, 0, 1])], 3)
     assert read["c0"].tolist() == [0.0, 7.0, 120.0] and read["c1"].tolist() == ["s1", "s0", "s1"]
@@ -81,7 +80,7 @@ def test_persons_come_out_with_their_rows_and_an_interrupted_training_goes_on(tm
     real = visits(40)
     options = SynthesizeOptions(generator="realtabformer", isolate=False, options=SMALL)
     steps: list[int] = []
-    fitted = fit_sequences(real, STATIC, options, 1, lambda _, done, total=None, **__: steps.append(done), tmp_path)
+    fitted = fit(real, options, 1, lambda _, done, total=None, **__: steps.append(done), tmp_path, static=STATIC)
     drawn = fitted.sample(30, 3)
     assert not drawn.rows_are_persons and len(np.unique(drawn.persons)) == 30, "every real person has a row"
     assert drawn.schema == real.schema and drawn.frame.dtypes.equals(real.frame.dtypes)
@@ -89,11 +88,11 @@ def test_persons_come_out_with_their_rows_and_an_interrupted_training_goes_on(tm
     day = drawn.frame["day"].to_numpy()
     assert (np.diff(day)[np.diff(drawn.persons) == 0] >= np.timedelta64(0)).all()
     again: list[int] = []
-    fit_sequences(real, STATIC, options, 1, lambda _, done, total=None, **__: again.append(done), tmp_path)
+    fit(real, options, 1, lambda _, done, total=None, **__: again.append(done), tmp_path, static=STATIC)
     assert len(again) < len(steps), "the model of the persons was whole and is not trained again"
     (tmp_path / "saved").mkdir()
     fitted.model.save(tmp_path / "saved")
-    loaded = REGISTRY["realtabformer"].load_sequences(tmp_path / "saved")
+    loaded = REGISTRY["realtabformer"].load(tmp_path / "saved")
     one, two = fitted.model.draw(12, 5), loaded.draw(12, 5)
     np.testing.assert_array_equal(one.counts, two.counts)
     assert all((left == right).all() for left, right in zip(one.rows, two.rows, strict=True))
@@ -109,8 +108,8 @@ def test_numbers_of_rows_follow_the_parent() -> None:
     rows = read_frame(pd.DataFrame({"same": kind[owners]}), ReadOptions())
     own = {**SMALL, "n_embd": 32, "epochs": 25, "batch_size": 8, "lr": 5e-3, "dropout": 0, "validation": 0}
     options = SynthesizeOptions(generator="realtabformer", isolate=False, options=own)
-    fitted = fit_children(parents, Table(rows.frame, rows.schema, owners), options, 1)
-    drawn = fitted.sample(parents, 2)
+    fitted = fit(Table(rows.frame, rows.schema, owners), options, 1, parents=parents)
+    drawn = fitted.sample_below(parents, 2)
     assert not drawn.rows_are_persons
     found = np.bincount(drawn.persons, minlength=len(parents))
     means = [found[kind == name].mean() for name in ("none", "one", "three")]

@@ -13,7 +13,7 @@ from hybrid.base.rng import rng_for
 from hybrid.synthesize import SynthesizeOptions, fit, load_generator, save_generator
 from hybrid.synthesize.generators.cart import Cart, CartOptions
 from hybrid.synthesize.generators.regressions import DesignMatrix, LinearStep, LogisticStep, fit_regression, reflected
-from hybrid.synthesize.protocol import Encoded, Feature, Sequences
+from hybrid.synthesize.protocol import Children, Encoded, Feature
 from hybrid.table import Kind, Table
 from tests.synthesize.synthesize_tables import people, table_of, tables
 
@@ -167,6 +167,6 @@ def test_a_column_of_one_state_and_a_model_in_a_file(tmp_path):
 
 def test_persons_with_several_rows_are_refused():
     data = encoded(np.arange(4.0))
-    sequences = Sequences(data, data, np.ones(4, dtype=np.int64))
+    visits = Children(data.features, data.columns, parents=data, counts=np.ones(4, dtype=np.int64))
     with pytest.raises(GeneratorError, match="one row per person"):
-        Cart().learn_sequences(sequences, CartOptions(methods={"x0": "linear"}), 1, silent)
+        Cart().learn(visits, CartOptions(methods={"x0": "linear"}), 1, silent)

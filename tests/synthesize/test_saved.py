@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
+import numpy as np
 import pandas as pd
 import pytest
 
@@ -9,6 +12,7 @@ from hybrid.base.errors import GeneratorError
 from hybrid.base.hashing import fingerprint
 from hybrid.synthesize import SynthesizeOptions, fit, load_generator, save_generator
 from tests.synthesize.synthesize_tables import people
+from tests.synthesize.visits import STATIC, visits
 
 
 def test_a_saved_generator_draws_the_same_rows(tmp_path):
@@ -22,6 +26,22 @@ def test_a_saved_generator_draws_the_same_rows(tmp_path):
     assert loaded.record.options["min_leaf"] == 9
     assert "numpy" in loaded.record.versions
     assert (tmp_path / "model").stat().st_mode & 0o77 == 0
+
+
+def test_persons_and_rows_below_parents_are_saved_as_such(tmp_path):
+    real = visits(60)
+    persons = fit(real, SynthesizeOptions(), 1, static=STATIC)
+    rows = replace(people(300).only(["age", "income"]), named_persons=np.arange(300) % 100)
+    parents = people(100).only(["job"])
+    below = fit(rows, SynthesizeOptions(), 1, parents=parents)
+    for name, fitted in (("persons", persons), ("below", below)):
+        save_generator(fitted, tmp_path / name)
+    drawn, again = persons.sample(20, 2), load_generator(tmp_path / "persons").sample(20, 2)
+    pd.testing.assert_frame_equal(drawn.frame, again.frame)
+    assert (drawn.persons == again.persons).all()
+    drawn, again = (one.sample_below(parents, 2) for one in (below, load_generator(tmp_path / "below")))
+    pd.testing.assert_frame_equal(drawn.frame, again.frame)
+    assert (drawn.persons == again.persons).all()
 
 
 def test_a_table_without_variation_can_be_saved_too(tmp_path):

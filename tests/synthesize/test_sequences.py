@@ -9,11 +9,11 @@ import pandas as pd
 import pytest
 
 from hybrid.base.errors import GeneratorError
-from hybrid.synthesize import SynthesizeOptions
+from hybrid.synthesize import SynthesizeOptions, fit
+from hybrid.synthesize.arrangement import arranged
 from hybrid.synthesize.generators.person_rows import RowHistory, lasting_columns, past_summaries, person_table
-from hybrid.synthesize.protocol import DrawnSequences, Encoded, Feature, SequenceGenerator, Sequences
-from hybrid.synthesize.registry import REGISTRY, sequence_generators
-from hybrid.synthesize.sequences import arranged, fit_sequences
+from hybrid.synthesize.protocol import Children, DrawnColumns, Encoded, Feature
+from hybrid.synthesize.registry import sequence_generators
 from hybrid.table import DTYPES, Column, Kind, Role, Schema, Table
 from hybrid.table.persons import constant_within
 from tests.synthesize.visits import STATIC, visits
@@ -22,7 +22,7 @@ from tests.synthesize.visits import STATIC, visits
 @pytest.fixture(scope="module")
 def pair() -> tuple[Table, Table]:
     real = visits(1500)
-    fitted = fit_sequences(real, STATIC, SynthesizeOptions(options={"min_leaf": 20}), 1)
+    fitted = fit(real, SynthesizeOptions(options={"min_leaf": 20}), 1, static=STATIC)
     return real, fitted.sample(1500, 2)
 
 
@@ -82,7 +82,7 @@ def test_values_that_repeat_from_row_to_row_repeat_exactly() -> None:
     )
     kinds = (Kind.DECIMAL, Kind.CATEGORICAL)
     schema = Schema(tuple(Column(str(c), Role.INSENSITIVE, k) for c, k in zip(frame, kinds, strict=True)))
-    drawn = fit_sequences(Table(frame, schema, whose), [], SynthesizeOptions(), 1).sample(500, 1)
+    drawn = fit(Table(frame, schema, whose), SynthesizeOptions(), 1, static=[]).sample(500, 1)
     assert not drawn.rows_are_persons
     inside = drawn.persons[1:] == drawn.persons[:-1]
     for name in ("weight", "code"):
@@ -93,8 +93,8 @@ def test_values_that_repeat_from_row_to_row_repeat_exactly() -> None:
 
 def test_the_same_seed_gives_the_same_persons_and_another_seed_others() -> None:
     table = visits(80)
-    fitted = fit_sequences(table, STATIC, SynthesizeOptions(), 1)
-    again = fit_sequences(table, STATIC, SynthesizeOptions(), 1)
+    fitted = fit(table, SynthesizeOptions(), 1, static=STATIC)
+    again = fit(table, SynthesizeOptions(), 1, static=STATIC)
     assert fitted.sample(60, 5).frame.equals(again.sample(60, 5).frame)
     assert not fitted.sample(60, 5).frame.equals(fitted.sample(60, 6).frame)
 
@@ -104,16 +104,16 @@ def test_the_same_seed_gives_the_same_persons_and_another_seed_others() -> None:
 )
 def test_any_columns_will_do(names: list[str]) -> None:
     table = visits(60).only(names)
-    drawn = fit_sequences(table, [name for name in STATIC if name in names], SynthesizeOptions(), 1).sample(30, 1)
+    drawn = fit(table, SynthesizeOptions(), 1, static=[name for name in STATIC if name in names]).sample(30, 1)
     assert drawn.schema.names == table.schema.names and len(rows_of(drawn)) == 30
 
 
 def test_persons_with_one_row_each_and_missing_dates() -> None:
     table = visits(80)
     alone = replace(table, named_persons=np.arange(len(table)))
-    assert set(rows_of(fit_sequences(alone, [], SynthesizeOptions(), 1).sample(40, 1))) == {1}
+    assert set(rows_of(fit(alone, SynthesizeOptions(), 1, static=[]).sample(40, 1))) == {1}
     undated = replace(table, frame=table.frame.assign(day=table.frame["day"].mask(np.arange(len(table)) % 4 == 0)))
-    drawn = fit_sequences(undated, STATIC, SynthesizeOptions(), 1).sample(60, 1)
+    drawn = fit(undated, SynthesizeOptions(), 1, static=STATIC).sample(60, 1)
     for _, rows in drawn.frame.assign(whose=drawn.persons).groupby("whose"):
         assert rows["day"].dropna().is_monotonic_increasing
         assert not rows["day"].isna().to_numpy()[:-1][rows["day"].notna().to_numpy()[1:]].any()
@@ -125,8 +125,8 @@ def test_labels_in_order_are_drawn_in_order() -> None:
     quarters = table.frame["day"].dt.to_period("Q").astype(str)
     labels = pd.Series(pd.Categorical(quarters, sorted(set(quarters)), ordered=True))
     columns = tuple(replace(c, kind=Kind.CATEGORICAL) if c.name == "day" else c for c in table.schema)
-    drawn = fit_sequences(
-        Table(table.frame.assign(day=labels), Schema(columns), table.persons), STATIC, SynthesizeOptions(), 1
+    drawn = fit(
+        Table(table.frame.assign(day=labels), Schema(columns), table.persons), SynthesizeOptions(), 1, static=STATIC
     ).sample(80, 1)
     assert drawn.frame["day"].dtype == labels.dtype
     codes = drawn.frame["day"].cat.codes.groupby(drawn.persons)
@@ -135,15 +135,15 @@ def test_labels_in_order_are_drawn_in_order() -> None:
 
 def test_the_largest_numbers_of_rows_are_those_that_ten_persons_reach() -> None:
     counts = np.r_[np.full(30, 2), np.full(9, 5), [80]]
-    encoded = Encoded([Feature("x", 0, True, False)], [np.arange(counts.sum(), dtype=float)])
-    table = person_table(Sequences(Encoded([], []), encoded, counts))
+    encoded = [Feature("x", 0, True, False)], [np.arange(counts.sum(), dtype=float)]
+    table = person_table(Children(*encoded, parents=Encoded([], []), counts=counts))
     assert table.encoded.columns[table.counts_at].max() == 5
 
 
 def test_the_person_table_holds_the_number_and_the_extent_of_rows() -> None:
     day = np.array([0.0, 5, np.nan, 7, 7, 3, 9])
-    rows = Encoded([Feature("day", 0, True, True)], [day])
-    table = person_table(Sequences(Encoded([], []), rows, np.array([3, 2, 0, 2]), order=0))
+    rows = [Feature("day", 0, True, True)], [day]
+    table = person_table(Children(*rows, parents=Encoded([], []), counts=np.array([3, 2, 0, 2]), order=0))
     found = {f.name: c for f, c in zip(table.encoded.features, table.encoded.columns, strict=True)}
     assert table.first_at == 1 and found["number of rows"].max() == 0
     assert found["first day"].tolist()[:2] == [0, 7] and np.isnan(found["first day"][2])
@@ -172,37 +172,34 @@ def test_columns_that_last_are_summarized() -> None:
         Encoded(
             [Feature("disease", 4, False, False), Feature("noise", 0, True, False)],
             [table.frame["disease"].cat.codes.to_numpy(np.int32), np.random.default_rng(1).random(len(table))],
+            table.persons,
         ),
-        table.persons,  # type: ignore[arg-type]
         np.zeros(2, dtype=bool),
         None,
     )
-    assert 0 in lasting_columns(data.rows.features, data.rows.columns, data.counts)
-    assert lasting_columns(data.rows.features, data.rows.columns, np.ones(len(table), dtype=np.int64)) == {}
+    assert 0 in lasting_columns(data.features, data.columns, data.counts)
+    assert lasting_columns(data.features, data.columns, np.ones(len(table), dtype=np.int64)) == {}
 
 
 def test_columns_of_persons_and_of_rows_are_put_together_again() -> None:
     features = [Feature("a", 3, False, True), Feature("b", 0, True, False), Feature("c", 0, True, True)]
     columns = [np.array([0, 1, 2, 1], dtype=np.int32), np.array([5.0, 6, 7, 8]), np.array([np.nan, 2, 1, 2.0])]
-    data, arrangement = arranged(Encoded(features, columns), np.array([4, 9, 4, 9]), np.array([True, False, True]), 1)
+    data, arrangement = arranged(Encoded(features, columns, np.array([4, 9, 4, 9])), np.array([True, False, True]), 1)
     assert data.order == 0 and data.counts.tolist() == [2, 2]
-    assert [c.tolist() for c in data.persons.columns] == [[0, 1], [1, 2]]
-    assert [f.name for f in data.rows.features] == ["b", "a is missing", "c is missing"]
-    drawn = DrawnSequences(data.persons.columns, data.rows.columns, data.counts)
+    assert [c.tolist() for c in data.parents.columns] == [[0, 1], [1, 2]]
+    assert [f.name for f in data.features] == ["b", "a is missing", "c is missing"]
+    drawn = DrawnColumns(data.columns, data.parents.columns, data.counts)
     whole = arrangement.whole(drawn)
     assert whole[0].tolist() == [0, 2, 1, 1] and whole[1].tolist() == [5, 7, 6, 8]
     assert np.isnan(whole[2][0]) and whole[2][1:].tolist() == [1, 2, 2]
 
 
 def test_a_generator_of_single_rows_is_refused() -> None:
-    able = sequence_generators()
-    assert able == ["cart", "tabddpm", "realtabformer"] and all(
-        isinstance(REGISTRY[name], SequenceGenerator) for name in able
-    )
+    assert sequence_generators() == ["cart", "tabddpm", "realtabformer"]
     table = visits(20)
     with pytest.raises(GeneratorError, match=r"baynet draws single rows.*cart or tabddpm or realtabformer"):
-        fit_sequences(table, [], SynthesizeOptions(generator="baynet"), 1)
+        fit(table, SynthesizeOptions(generator="baynet"), 1, static=[])
     with pytest.raises(GeneratorError, match="draws single rows"):
-        fit_sequences(replace(table, named_persons=None), [], SynthesizeOptions(), 1)
+        fit(replace(table, named_persons=None), SynthesizeOptions(), 1, static=[])
     assert not SynthesizeOptions(generator="tabddpm", options={"engine": "synthcity"}).learns_sequences
     assert DTYPES[Kind.DATE] == table.frame["day"].dtype

@@ -102,7 +102,7 @@ def test_states_stay_states_small_tables_are_repeated_and_epochs_told(asked, nam
     assert asked["settings"]["random_state"] == 7
     assert [(f"fit {name}", done) for done in (1, 2)] == told[:2] and asked["epochs"] == 2
     assert asked["untouched"]()
-    codes, ages = model.draw(3, 1)
+    codes, ages = model.draw(3, 1).rows
     assert codes.dtype == np.int32 and list(codes) == [0, 1, 2] and list(ages) == [20, 30, 40]
 
 

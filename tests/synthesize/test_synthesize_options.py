@@ -9,6 +9,7 @@ from pydantic import ValidationError
 from hybrid.base.errors import GeneratorError, MissingExtraError
 from hybrid.synthesize import REGISTRY, FittedGenerator, SynthesizeOptions, availability, fit, fitted
 from hybrid.synthesize.codec import Codec
+from hybrid.synthesize.protocol import DrawnColumns
 from hybrid.synthesize.registry import ENGINES, distributions
 from tests.synthesize.synthesize_tables import people
 
@@ -73,10 +74,10 @@ class _Broken:
     def __init__(self, error=None, columns=()):
         self.error, self.columns = error, columns
 
-    def draw(self, n_rows, seed):
+    def draw(self, n, seed):
         if self.error:
             raise self.error
-        return self.columns
+        return DrawnColumns(self.columns)
 
     def learn(self, *args):
         raise self.error

@@ -239,7 +239,7 @@ def test_drawn_tables_follow_the_held_shares_of_their_model():
         noise, drawn = [], []
         for seed in range(8):
             model = fit(table, options(steps=1, shares=shares, sampling_steps=25), seed).model
-            columns = zip(model.draw(2000, seed), model.levels, strict=True)
+            columns = zip(model.draw(2000, seed).rows, model.levels, strict=True)
             counts = [np.bincount(column, minlength=size) for column, size in columns if size]
             common = model.frequencies > 0.05
             noise.append((model.sampled - model.frequencies)[common].numpy())

@@ -12,11 +12,10 @@ from hypothesis import strategies as st
 
 from hybrid.base.errors import GeneratorError
 from hybrid.store import Store
-from hybrid.synthesize import SynthesizeOptions
+from hybrid.synthesize import SynthesizeOptions, fit
 from hybrid.synthesize.generators.tabddpm.forms import Knowledge, TableForm
-from hybrid.synthesize.kept import fit_or_reuse_sequences
+from hybrid.synthesize.kept import fit_or_reuse
 from hybrid.synthesize.protocol import Feature
-from hybrid.synthesize.sequences import fit_sequences
 from hybrid.table.persons import constant_within
 from tests.synthesize.visits import STATIC, visits
 
@@ -70,7 +69,7 @@ def test_what_is_known_of_a_row_as_numbers() -> None:
 def test_persons_come_out_of_the_worker_and_the_model_is_kept(tmp_path: Path) -> None:
     real, store = visits(60), Store(tmp_path / "store")
     options = SynthesizeOptions(generator="tabddpm", options={"steps": 20, "layers": (32, 32), "sampling_steps": 5})
-    fitted = fit_or_reuse_sequences(real, STATIC, options, 1, store)
+    fitted = fit_or_reuse(real, options, 1, store, static=STATIC)
     assert [point.done for point in fitted.losses] == [20, 20, 20], "persons, extents, rows"
     drawn = fitted.sample(40, 3)
     assert not drawn.rows_are_persons and len(np.unique(drawn.persons)) == 40
@@ -78,10 +77,10 @@ def test_persons_come_out_of_the_worker_and_the_model_is_kept(tmp_path: Path) ->
     assert constant_within(drawn, STATIC) == list(STATIC)
     day = drawn.frame["day"].to_numpy()
     assert (np.diff(day)[np.diff(drawn.persons) == 0] >= np.timedelta64(0)).all()
-    given = [column[:5] for column in fitted.model.draw(8, 1).persons]
-    rows = fitted.model.draw_rows(given, 5, 2)
+    given = [column[:5] for column in fitted.model.draw(8, 1).parents]
+    rows = fitted.model.draw_below(given, 5, 2)
     assert len(rows.counts) == 5 and all(len(column) == rows.counts.sum() for column in rows.rows)
-    kept = fit_or_reuse_sequences(real, STATIC, options, 1, store, only_kept=True)
+    kept = fit_or_reuse(real, options, 1, store, static=STATIC, only_kept=True)
     pd.testing.assert_frame_equal(kept.sample(40, 3).frame, drawn.frame)
 
 
@@ -91,11 +90,11 @@ def test_what_mostly_stays_mostly_stays_and_overfitting_is_refused() -> None:
     own = {"steps": 50, "layers": (32, 32), "sampling_steps": 10, "batch_size": 256}
     options = SynthesizeOptions(generator="tabddpm", isolate=False, options=own)
     table = visits(100).only(["sex", "disease"])
-    drawn = fit_sequences(table, ["sex"], options, 1).sample(200, 2)
+    drawn = fit(table, options, 1, static=["sex"]).sample(200, 2)
     assert not drawn.rows_are_persons
     inside = drawn.persons[1:] == drawn.persons[:-1]
     disease = drawn.frame["disease"].to_numpy(object)
     assert (disease[1:] == disease[:-1])[inside].mean() > 0.45, "by chance it would be .25"
     wrong = SynthesizeOptions(generator="tabddpm", isolate=False, options={"overfit": 1.2})
     with pytest.raises(GeneratorError, match="overfit is about single rows"):
-        fit_sequences(table, ["sex"], wrong, 1)
+        fit(table, wrong, 1, static=["sex"])

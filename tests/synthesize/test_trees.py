@@ -214,10 +214,24 @@ def test_the_order_of_texts_counts_for_rare_levels_alone() -> None:
     codes = np.repeat(np.arange(10), 50).astype(np.int32)
     outcome = np.random.default_rng(1).random((500, 1))
     assert fit_scores(codes, state(10), outcome, 20).scores.shape == (10, 1)
-    assert fit_scores(codes, state(10), outcome, 50 * SMALLER).scores.shape == (10, 1)
-    rare = fit_scores(codes, state(10), outcome, 60 * SMALLER)
+    assert fit_scores(codes, state(10), outcome, 50).scores.shape == (10, 1)
+    below = fit_scores(codes, state(10), outcome, 51)
+    assert below.by_outcome == (True, False) and len(np.unique(below.scores[:, 0])) == 10
+    rare = fit_scores(codes, state(10), outcome, 51 * SMALLER)
     assert rare.scores[:, 1].tolist() == list(range(10))
     assert rare.by_outcome == (True, False)
+
+
+def test_codes_smaller_than_a_leaf_say_their_region_of_many_classes() -> None:
+    """320 postcodes of 20 people in 16 regions; 7 of 10 go to the hospital of theirs: one order shows few regions."""
+    rng = np.random.default_rng(4)
+    codes = np.repeat(np.arange(320), 20).astype(np.int32)
+    near = rng.permutation(16)[codes // 20]
+    hospital = np.where(rng.random(len(codes)) < 0.7, near, rng.integers(0, 16, len(codes))).astype(np.int32)
+    limits = TreeLimits(50, 1.0, None)
+    tree = grow((9, state(16), hospital), {0: codes}, {0: state(320)}, np.arange(len(codes)), limits, rng)
+    drawn = tree.draw({0: codes}, len(codes), rng)
+    assert abs(np.mean(drawn == near) - np.mean(hospital == near)) < 0.03
 
 
 def test_a_number_that_is_neither_low_nor_high_in_a_group_is_drawn_so() -> None:

@@ -20,7 +20,7 @@ from hybrid.base.progress import silent
 from hybrid.base.rng import rng_for
 from hybrid.synthesize import REGISTRY, FittedGenerator
 from hybrid.synthesize.codec import Codec
-from hybrid.synthesize.isolation.job import Limits, learn_isolated
+from hybrid.synthesize.isolation.job import WorkerLimits, learn_isolated
 from tests.synthesize.synthesize_tables import people
 
 BROKEN = """
@@ -61,7 +61,7 @@ def broken(tmp_path_factory, monkeypatch):
     return make
 
 
-def learn(progress=silent, limits=Limits(), table=None):  # noqa: B008
+def learn(progress=silent, limits=WorkerLimits(), table=None):  # noqa: B008
     table = people(100) if table is None else table
     generator = REGISTRY["cart"]
     codec = Codec(table, generator.encoding(None))
@@ -108,7 +108,7 @@ def test_a_time_limit_ends_the_worker(jobs, broken):
     broken("time.sleep(60)")
     started = time.monotonic()
     with pytest.raises(GeneratorError, match="took longer than 3 s"):
-        learn(limits=Limits(seconds=3))
+        learn(limits=WorkerLimits(seconds=3))
     assert time.monotonic() - started < 20
     assert left(jobs) == []
 
@@ -116,7 +116,7 @@ def test_a_time_limit_ends_the_worker(jobs, broken):
 def test_a_memory_limit_ends_the_worker(jobs, broken):
     broken("hog = [np.ones(10**7) for _ in range(20)]; time.sleep(30)")
     with pytest.raises(GeneratorError, match=r"more memory than the limit of 0.78 GiB"):
-        learn(limits=Limits(seconds=60, memory_bytes=800 * 2**20))
+        learn(limits=WorkerLimits(seconds=60, memory_bytes=800 * 2**20))
     assert left(jobs) == []
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+import numpy as np
 import pytest
 
 from hybrid.pipeline.config import RunConfig
@@ -74,7 +75,7 @@ def test_a_lost_column_is_beyond_the_rule_of_the_policy() -> None:
     assert one is not None and one.lost == pytest.approx(0.01)  # .11 below real rows
 
 
-def test_another_leak_is_pooled_over_the_draws_and_counts_halfway_to_its_low_end() -> None:
+def test_another_leak_is_pooled_over_the_draws_and_counts_by_its_low_end() -> None:
     rule = policy({"metric": "linkability", "compare": "excess", "review": 0.01, "block": 0.1})
 
     def linked(value: float, low: float) -> dict[str, Any]:
@@ -88,12 +89,29 @@ def test_another_leak_is_pooled_over_the_draws_and_counts_halfway_to_its_low_end
     draws = [linked(0.05, 0.02), linked(0.07, 0.02), linked(0.04, -0.01), linked(0.04, 0.01)]
     one = Measured.of("s", attacked(), draws, {"ill": 0.3}, rule)
     assert one is not None
-    # Mean .05, a mean half width of .04 that four draws halve: halfway to its low end is .04, .03 more than allowed.
-    assert one.leak == pytest.approx(0.03) and one.beyond == pytest.approx(0.03)
+    # Mean .05, a mean half width of .04 that four draws halve: the low end is .03, .02 more than allowed.
+    assert one.leak == pytest.approx(0.02) and one.beyond == pytest.approx(0.02)
     one = Measured.of("s", attacked(), draws[2:3], {"ill": 0.3}, rule)
-    assert one is not None and one.leak == pytest.approx(0.005)  # .04 - .05 / 2
+    assert one is not None and one.leak == pytest.approx(-0.02)  # .04 - .05, and .01 is allowed
     one = Measured.of("s", attacked(), draws, {"ill": 0.3}, policy())
     assert one is not None and one.leak == -1.0
+
+
+def test_settings_without_a_leak_are_seldom_said_to_have_one() -> None:
+    """Four draws of each, whose excess is 0 and whose intervals are as wide as its chance; .0005 is allowed."""
+    rule = policy({"metric": "nndr_share", "compare": "excess", "review": 0.0005, "block": 0.1})
+    rng, half = np.random.default_rng(1), 0.02
+    leaking = 0
+    for _ in range(200):
+        values = rng.normal(0, half / 1.96, 4)
+        draws = [
+            used(0.8, 0, 0) | {"synthetic.nndr_share_excess": one, "synthetic.nndr_share_excess_low": one - half}
+            for one in values
+        ]
+        one = Measured.of("s", attacked(), draws, {"ill": 0.3}, rule)
+        assert one is not None
+        leaking += one.leak > 0
+    assert leaking < 12  # By half of the way to the low end: some 30.
 
 
 def test_a_group_is_missing_by_the_low_end_that_a_run_is_likely_to_have() -> None:

@@ -44,6 +44,19 @@ def test_every_kind_of_setting_is_tried(config: RunConfig, policy: Policy) -> No
             assert "anonymize.suppression_limit" not in one.values
 
 
+def test_leaves_are_varied_for_persons_with_several_rows_too(policy: Policy) -> None:
+    columns = {name: {"role": "insensitive", "kind": "integer"} for name in ("age", "cost")}
+    data = {
+        "path": "visits.csv",
+        "person": "id",
+        "columns": columns | {"id": {"role": "identifier", "kind": "integer"}},
+    }
+    visits = RunConfig.model_validate({"name": "visits", "data": data, "transition": None})
+    assert visits.draws_persons
+    found = settings(visits, policy, 2000, 20, seed=1, generalizes=False)
+    assert {one.config.synthesize.options.get("min_leaf") for one in found} == {None, 25, 100}
+
+
 def test_the_same_seed_the_same_settings(config: RunConfig, policy: Policy) -> None:
     one, two, other = (settings(config, policy, 2000, 8, seed) for seed in (1, 1, 2))
     assert [each.values for each in one] == [each.values for each in two] != [each.values for each in other]
@@ -65,11 +78,14 @@ def test_where_nothing_is_generalized_generator_and_sample_alone_are_varied(conf
     found = settings(config, policy, 2000, 60, seed=1, generalizes=False)
     keys = {key for one in found for key in one.values}
     assert keys == {"synthesize.options.min_leaf", "synthesize.options.alpha", "sample.method", "sample.beta"}
-    assert len(found) == 24  # six kinds of trees, and all people, seven in ten, half or 35 % of them
+    # Seven kinds of trees, and all people, seven in ten, half or 35 % of them; and two of a quarter, in small leaves.
+    assert len(found) == 7 * 4 + sum(one.config.sample.effective.beta == 0.25 for one in found)
+    quarters = [one.config.synthesize.options["min_leaf"] for one in found if one.config.sample.effective.beta == 0.25]
+    assert quarters and set(quarters) == {25}
 
 
 def test_of_a_sampled_table_other_shares_are_tried(config: RunConfig, policy: Policy) -> None:
     sampled = config.with_values({"sample.method": "beta", "sample.beta": 0.7})
     found = settings(sampled, policy, 2000, 60, seed=1, generalizes=False)
-    assert {one.config.sample.effective.beta for one in found} == {0.35, 0.5, 0.7, 1.0}
+    assert {one.config.sample.effective.beta for one in found} == {0.25, 0.35, 0.5, 0.7, 1.0}
     assert {"all people", "sample 50%"} <= {one.words for one in found}

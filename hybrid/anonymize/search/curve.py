@@ -1,96 +1,26 @@
 """Searches of one lattice for many k and suppression limits.
 
 They go from the largest k to the smallest, and for one k from the smallest limit to the largest. So every optimum is
-feasible for the searches after it, and every bound for one k holds for all its limits. A node is grouped once for all k
-that follow: where their losses are sums over suppressed rows, each k learns from each node how many records are
-suppressed there at least, a bound of everything below it, and a bound of its own loss.
+feasible for the searches after it, and what is known of one k holds for all its limits. A node is grouped once for all
+k that follow: each learns how many records are suppressed there, and so at every node below, at least. Where losses are
+sums over suppressed rows, so many times the cheapest record bounds the loss.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass
 
 import numpy as np
 
 from hybrid.anonymize.search.exhaustive import at_or_below
-from hybrid.anonymize.search.group_cache import Grouping
-from hybrid.anonymize.search.lattice import Lattice, Node
-from hybrid.anonymize.search.losses import Bound, Loss, LossScore, RowCosts
-from hybrid.anonymize.search.losses.protocol import Constant, Terms
+from hybrid.anonymize.search.lattice import Node
+from hybrid.anonymize.search.losses import Bound, Loss, LossScore
+from hybrid.anonymize.search.losses.protocol import Terms
 from hybrid.anonymize.search.node_check import Checker, NodeGroups, NodeOutcome
 from hybrid.anonymize.search.problem import Infeasible, Solution
 from hybrid.base.arrays import Codes, Counts, Numbers
 from hybrid.base.keys import group_sums
-
-
-@dataclass(frozen=True)
-class SuppressedCosts:
-    """Terms of a loss that grows with each suppressed row."""
-
-    costs: RowCosts
-    """What a record of each leaf adds; not empty."""
-
-    def terms(self, groups: NodeGroups, ks: Counts, most: int) -> tuple[Numbers, Numbers]:
-        """Suppressed records and terms for each k.
-
-        Parameters
-        ----------
-        ks : numpy.ndarray, shape (n_ks,), int64
-            Ascending, 1 or more.
-        most : int
-            Terms are asked for up to so many suppressed records.
-
-        Returns
-        -------
-        suppressed : numpy.ndarray, shape (n_ks,), float64
-            Records in classes of fewer than each k.
-        terms : numpy.ndarray, shape (n_asked, n_terms), float64
-            Weighted terms of the first ks, whose suppressed records are at most ``most``.
-        """
-        base, kernels = groups.base, groups.bases.kernels
-        if kernels is not None:
-            costs = self._sums(base)
-            suppressed, added = kernels.small_classes(groups.size_of_row, base.counts, costs, ks, most)
-            return suppressed, np.maximum(self.costs.terms + added, 0)
-        few = np.flatnonzero(groups.size_of_row < ks[-1])
-        sizes = groups.size_of_row.take(few)
-        per_size = group_sums(sizes.astype(np.int64), base.counts.take(few), ks[-1])
-        suppressed = np.cumsum(per_size)[ks - 1]
-        asked = ks[: np.searchsorted(suppressed, most, side="right")]
-        terms = np.empty((len(asked), len(self.costs.terms)))
-        added, smaller = self.costs.terms, 0
-        for at, k in enumerate(asked):
-            rows = few[(sizes >= smaller) & (sizes < k)]
-            if len(rows):
-                added = added + np.ones(len(rows)) @ self._sums(base).take(rows, axis=0)
-            terms[at], smaller = added, k
-        return suppressed, np.maximum(terms, 0, out=terms)
-
-    def _sums(self, base: Grouping) -> Numbers:
-        """Cost of suppressing each row of a base in each term, (len(base), n_terms); cached in the base."""
-        if "sums" not in base.added:
-            finer = None if base.parent is None else self._sums(base.parent)
-            columns = [self._added(base, finer, column) for column in range(len(base.leaves))]
-            base.added["sums"] = np.concatenate(columns, axis=1)
-        return base.added["sums"]
-
-    def _added(self, base: Grouping, finer: Numbers | None, column: int) -> Numbers:
-        """Cost of suppressing each row in one column's terms, by the finer base where rows have several leaves."""
-        if base.one_leaf(column):
-            added: Numbers = self._more(column).take(base.leaves[column], axis=0)
-            return np.multiply(added, base.counts[:, None], out=added)
-        first, last = self.costs.starts[column], self.costs.starts[column + 1]
-        assert finer is not None  # the distinct rows have one leaf each
-        terms = np.ascontiguousarray(finer[:, first:last].T)
-        return np.stack([group_sums(base.row_of, term, len(base)) for term in terms], axis=1)
-
-    def _more(self, column: int) -> Numbers:
-        """Cost of suppressing one record; shape (n_leaves, n_positions)."""
-        width = self.costs.starts[column + 1] - self.costs.starts[column]
-        ends = [*self.costs.more_starts[1:], len(self.costs.more)]
-        return self.costs.more[self.costs.more_starts[column] : ends[column]].reshape(-1, width)
-
 
 Setting = tuple[Checker, Loss]
 """What is checked and minimized for one k."""
@@ -99,8 +29,12 @@ Limit = tuple[int, int]
 
 _FAR = 2
 """Times the limit from which a node is far above it."""
-_CHUNK = 1 << 12
+_CHUNK = 1 << 10
 """Nodes that are looked through at once for an open one."""
+_STEPS = 1 << 10
+"""Bounds are computed beforehand for so many numbers of suppressed records."""
+_SOME = 1 << 5
+"""Open nodes whose bounds are raised at once."""
 _NONE = float(np.finfo(np.float64).max)
 """Reach of a search without a solution; bounds of nodes that are done are infinite."""
 
@@ -128,53 +62,14 @@ class _Known:
     """Records that are suppressed here and at every node below, at least."""
     suppressed: int
     """Records that are suppressed here; -1: not known."""
-    terms: Numbers | None = None
-    """Bound of every node at or below this one, as a term per position; None: not known."""
-    least: float = np.inf
-    """The node's loss is no smaller; scaled."""
     gone: int = 0
     """Persons all of whose records are suppressed."""
+    score: LossScore | None = None
+    """The node's loss; None: not computed."""
+    below: Bound | None = None
+    """Bound of every node at or below this one; None: ``certain`` says it all."""
     above: float = -np.inf
-    """Bound of every node at or above this one; scaled."""
-
-
-@dataclass
-class _Scale:
-    """Scale of losses on which bounds are quick: a product of (1 + term) stays without its root."""
-
-    loss: Loss
-    lattice: Lattice
-    root: float = field(init=False)
-    starts: Codes = field(init=False)
-
-    def __post_init__(self) -> None:
-        initial = self.loss.initial()
-        self.root = initial.root if isinstance(initial, Terms) else 0.0
-        self.starts = np.cumsum([0, *self.lattice.shape])
-
-    def scaled(self, loss: float) -> float:
-        return float((1 + loss) ** (1 / self.root) - 1 if self.root else loss)
-
-    def initial(self) -> Numbers:
-        bound = self.loss.initial()
-        return (replace(bound, root=1.0) if isinstance(bound, Terms) and self.root else bound).all(self.lattice.shape)
-
-    def terms(self, bound: Bound) -> Numbers:
-        """Terms per position of a bound; a constant is that of the first column."""
-        if isinstance(bound, Terms):
-            return bound.values
-        assert isinstance(bound, Constant)
-        terms = np.zeros(self.starts[-1])
-        terms[: self.starts[1]] = bound.value
-        return terms
-
-    def bound(self, terms: Numbers) -> Terms:
-        return Terms(terms, self.starts, 1.0 if self.root else 0.0)
-
-    def joined(self, terms: Numbers) -> Numbers:
-        """Scaled bounds from one term per column; shape (n_columns, n) to (n,)."""
-        result: Numbers = (terms + 1).prod(axis=0) - 1 if self.root else terms.sum(axis=0)
-        return result
+    """Bound of every node at or above this one."""
 
 
 class _Nodes:
@@ -194,54 +89,53 @@ class _Nodes:
         self.ks = np.array([checker.k for checker in self.checkers], dtype=np.int64)
         self.known: list[list[_Known]] = [[] for _ in settings]
         checker, loss = settings[0]
-        self.scale = _Scale(loss, checker.lattice)
+        self.starts: Codes = np.cumsum([0, *checker.lattice.shape])
         costs = loss.by_row()
-        plain = not checker.rules and not checker.population_k and checker.records.rows_are_persons
-        self.costs = SuppressedCosts(costs) if plain and costs is not None and len(costs.more) else None
+        self.costs = costs if costs is not None and len(costs.more) else None
+        if self.costs is not None:
+            self.step = most // _STEPS + 1
+            added = self.costs.cheapest(checker.records.leaf_counts, np.arange(0, most + 2, self.step))
+            self.terms = np.maximum(self.costs.terms + added, 0)
+        self.by_size = (
+            self.costs is not None
+            and not checker.rules
+            and not checker.population_k
+            and checker.records.rows_are_persons
+        )
 
     def learn(self, node: Node, groups: NodeGroups, at: int) -> _Known:
-        """Draw conclusions from a node for one k and smaller ones; those for this k are returned."""
-        if self.costs is not None:
-            self._from_sizes(self.costs, node, groups, at)
-        else:
-            self._from_classes(node, groups, at)
-        return self.known[at][-1]
+        """Draw conclusions from a node for one k and smaller ones; those for this k are returned.
 
-    def _from_sizes(self, costs: SuppressedCosts, node: Node, groups: NodeGroups, at: int) -> None:
-        """Learn from class sizes alone, for all k at once."""
-        suppressed, terms = costs.terms(groups, self.ks[: at + 1], self.most)
-        least = self.scale.joined(terms.T.take(self.scale.starts[:-1] + node, axis=0)).tolist()
-        for one, n in enumerate(suppressed.astype(np.int64).tolist()):
-            known = _Known(node, n, n, terms[one], least[one]) if one < len(least) else _Known(node, n, n)
-            self.known[one].append(known)
-
-    def _from_classes(self, node: Node, groups: NodeGroups, at: int) -> None:
-        """Learn from classes that violate a model.
-
-        For this k and the next smaller one. The others learn how many records are in classes of fewer than k.
+        Where only sizes count, they hold for all k. Else classes are judged for this k and the next smaller one.
         """
-        small = np.flatnonzero(groups.size_of_row < self.ks[at])
-        sizes = groups.size_of_row[small].astype(np.int64)
-        per_size = group_sums(sizes, groups.base.counts[small], self.ks[at])
-        suppressed = np.cumsum(per_size)[self.ks[: at + 1] - 1]
-        for one, certain in enumerate(suppressed.astype(np.int64).tolist()):
-            if one >= at - 1 and certain <= self.most:
-                self.known[one].append(self._judged(one, node, self.checkers[one].judge(groups)))
+        sizes = groups.size_of_row
+        small = np.flatnonzero(sizes < self.ks[at])
+        per_size = group_sums(sizes.take(small).astype(np.int64), groups.base.counts.take(small), self.ks[at])
+        for one, n in enumerate(np.cumsum(per_size).take(self.ks[: at + 1] - 1).astype(np.int64).tolist()):
+            if self.by_size:
+                known = _Known(node, n, n)
+            elif one >= at - 1 and n <= self.most:
+                known = self._judged(one, node, self.checkers[one].judge(groups))
             else:
-                self.known[one].append(_Known(node, certain, -1))
+                known = _Known(node, n, -1)
+            self.known[one].append(known)
+        return self.known[at][-1]
 
     def _judged(self, at: int, node: Node, found: NodeOutcome) -> _Known:
         checker, loss = self.checkers[at], self.losses[at]
         certain = max(found.n_certain, int(found.n_suppressed > 0 and checker.convex))
-        if certain > self.most:
-            return _Known(node, certain, found.n_suppressed)
-        least = self.scale.scaled(loss.score(node, found).value) if found.n_suppressed <= self.most else np.inf
-        terms, above = self.scale.terms(loss.below(found)), loss.above(found)
-        return _Known(node, certain, found.n_suppressed, terms, least, found.n_gone, above)
+        known = _Known(node, certain, found.n_suppressed, found.n_gone, above=loss.above(found))
+        if found.n_suppressed <= self.most:
+            known.score = loss.score(node, found)
+        if self.costs is None and 0 < certain <= self.most:
+            known.below = loss.below(found)
+        return known
 
 
 class _AtK:
     """Searches of one k for rising limits.
+
+    Bounds by terms of columns stay without the root of their product.
 
     Parameters
     ----------
@@ -250,17 +144,19 @@ class _AtK:
     """
 
     def __init__(self, nodes: _Nodes, at: int) -> None:
-        self.nodes, self.at, self.scale = nodes, at, nodes.scale
+        self.nodes, self.at, self.costs = nodes, at, nodes.costs
         self.checker, self.loss = nodes.checkers[at], nodes.losses[at]
-        self.known = nodes.known[at]
-        self.bounds = replace(self.scale, loss=self.loss).initial()
-        self.certain: Counts = np.zeros(self.checker.lattice.shape, dtype=np.min_scalar_type(-nodes.most - 2))
+        self.known, shape = nodes.known[at], self.checker.lattice.shape
+        self.certain: Counts = np.zeros(shape, dtype=np.min_scalar_type(-nodes.most - 2))
+        if self.costs is None:
+            self.bounds = self.loss.initial().all(shape)
+        else:
+            self.bounds = Terms(nodes.terms[0], nodes.starts, float(self.costs.root > 0)).all(shape)
         self.strides = [step // self.bounds.itemsize for step in self.bounds.strides]
         self.most, self.place, self.checked, self.steps = 0, 0, 0, 0
         self.persons = np.inf
-        self.best: tuple[Node, LossScore, NodeOutcome] | None = None
+        self.best: tuple[Node, LossScore] | None = None
         self.reach = _NONE
-        self.lifted = not self.known
         if self.known:
             self._close_known()
 
@@ -268,41 +164,67 @@ class _AtK:
         """Outcome for limits no smaller than before: records, and persons where records share them."""
         self.most, self.persons = min(allowed, self.checker.records.n_records - 1), persons
         self.best, self.reach, self.place = None, _NONE, 0
-        self.known.sort(key=lambda one: one.least)
-        for one in self.known:
-            if one.least > self.reach or one.least == np.inf:
+        allows = [one for one in self.known if self._allows(one)]
+        least = self._least(allows)
+        for at in np.argsort(least, kind="stable"):
+            if least[at] > self.reach:
                 break
-            if self._allows(one):
-                self._propose(one.node, self.checker.check(one.node))
-        if not self.lifted:
-            self._lift_known()
+            self._propose(allows[at])
         while (node := self._open()) is not None:
             self._visit(node)
         if self.best is None:
             return Infeasible(-1, (), True, self.checked)
-        node, score, found = self.best
-        return Solution(node, score, found, score.value, self.checked)
+        node, score = self.best
+        return Solution(node, score, self.checker.check(node), score.value, self.checked)
 
     def _allows(self, one: _Known) -> bool:
         return 0 <= one.suppressed <= self.most and one.gone <= self.persons
 
-    def _propose(self, node: Node, found: NodeOutcome) -> None:
-        score, order = self.loss.score(node, found), self.checker.lattice.order
-        if self.best is None or (score.value, order(node)) < (self.best[1].value, order(self.best[0])):
-            self.best = node, score, found
-            self.reach = self.scale.scaled(score.value)
+    def _least(self, known: Sequence[_Known]) -> Numbers:
+        """Loss of known nodes, or a bound of it where it was not computed, on the scale of bounds."""
+        least = np.zeros(len(known))
+        if self.costs is not None and known:
+            nodes = np.array([one.node for one in known]).T
+            least = self._bounds(nodes, np.array([one.suppressed for one in known]))
+        for at, one in enumerate(known):
+            if one.score is not None:
+                least[at] = self._scaled(one.score)
+        return least
+
+    def _scaled(self, score: LossScore) -> float:
+        return score.value if self.costs is None else self.costs.joined(score.value) - (self.costs.root > 0)
+
+    def _bounds(self, nodes: Codes, suppressed: Counts) -> Numbers:
+        """Bounds of nodes, (n_columns, n), where at least so many records are suppressed."""
+        assert self.costs is not None
+        terms = self.nodes.terms[suppressed // self.nodes.step, self.nodes.starts[:-1, None] + nodes]
+        bounds: Numbers = (terms + 1).prod(axis=0) - 1 if self.costs.root else terms.sum(axis=0)
+        return bounds
+
+    def _propose(self, one: _Known, groups: NodeGroups | None = None) -> None:
+        if one.score is None:
+            found = self.checker.judge(groups or self.checker.group(one.node))
+            one.score = self.loss.score(one.node, found)
+        order = self.checker.lattice.order
+        if self.best is None or (one.score.value, order(one.node)) < (self.best[1].value, order(self.best[0])):
+            self.best, self.reach = (one.node, one.score), self._scaled(one.score)
 
     def _open(self) -> Node | None:
         """The highest open node over the next open one; None if none is left."""
         bounds, certain = self.bounds.reshape(-1), self.certain.reshape(-1)
         while self.place < len(bounds):
             chunk = slice(self.place, self.place + _CHUNK)
-            open_ = (bounds[chunk] <= self.reach) & (certain[chunk] <= self.most)
-            first = int(open_.argmax())
-            if open_[first]:
-                self.place += first
-                return self._climb(self.place)
-            self.place += _CHUNK
+            open_ = np.flatnonzero((bounds[chunk] <= self.reach) & (certain[chunk] <= self.most))[:_SOME] + self.place
+            if not len(open_):
+                self.place += _CHUNK
+                continue
+            self.place = int(open_[0])
+            if self.costs is not None:
+                raised = self._bounds(np.array(np.unravel_index(open_, self.bounds.shape)), certain[open_])
+                bounds[open_] = raised
+                open_ = open_[raised <= self.reach]
+            if len(open_):
+                return self._climb(int(open_[0]))
         return None
 
     def _climb(self, flat: int) -> Node:
@@ -332,24 +254,22 @@ class _AtK:
         groups = self.checker.group(node)
         self.checked += 1
         one = self.nodes.learn(node, groups, self.at)
-        if one.least <= self.reach and self._allows(one):
-            self._propose(node, self.checker.judge(groups))
-        self._raise_above(one)
-        below = at_or_below(node)
-        if one.certain > self.nodes.most:
-            self.bounds[below] = np.inf
-        elif one.certain > self.most:
-            np.maximum(self.certain[below], one.certain, out=self.certain[below])
-        if one.terms is not None and 0 < one.certain <= self.nodes.most:
-            self.scale.bound(one.terms).lift(self.bounds, node, np.inf)
+        if self._allows(one) and self._least([one])[0] <= self.reach:
+            self._propose(one, groups)
+        if one.certain:
+            below = self.certain[at_or_below(node)]
+            np.maximum(below, min(one.certain, self.nodes.most + 1), out=below)
+        self._bound_by(one)
         self.bounds[node] = np.inf
         if one.certain > _FAR * max(self.most, 1):
             self.steps += 1
         elif one.certain <= self.most:
             self.steps //= 2
 
-    def _raise_above(self, one: _Known) -> None:
-        """Bound the nodes above one that is known."""
+    def _bound_by(self, one: _Known) -> None:
+        """Bound the nodes below and above one that is known."""
+        if one.below is not None:
+            one.below.lift(self.bounds, one.node, np.inf)
         at_or_above = tuple(slice(position, None) for position in one.node)
         if one.suppressed == 0:
             self.bounds[at_or_above] = np.inf
@@ -363,41 +283,14 @@ class _AtK:
         np.maximum.at(self.certain.reshape(-1), places, certain)
         _spread(self.certain)
         for one in self.known:
-            if one.suppressed == 0 or one.above > -np.inf:
-                self._raise_above(one)
+            if one.suppressed == 0 or self.costs is None:
+                self._bound_by(one)
         self.bounds.reshape(-1)[places[[one.suppressed >= 0 for one in self.known]]] = np.inf
 
-    def _lift_known(self) -> None:
-        """Raise bounds below all nodes that are known.
 
-        Of the bounds above a node that with the greatest loss at the bottom is applied.
-        """
-        self.lifted = True
-        shape, flat = self.bounds.shape, self.bounds.reshape(-1)
-        within = np.flatnonzero((flat <= self.reach) & (self.certain.reshape(-1) <= self.nodes.most))
-        bounding = [one for one in self.known if one.terms is not None and 0 < one.certain <= self.nodes.most]
-        if not bounding or not len(within):
-            return
-        terms = np.stack([one.terms for one in bounding if one.terms is not None])
-        places = np.array([one.node for one in bounding]) @ self.strides
-        weights, source = np.full(shape, -np.inf), np.zeros(shape, dtype=np.int32)
-        weights.reshape(-1)[places] = self.scale.joined(terms.T[self.scale.starts[:-1]])
-        source.reshape(-1)[places] = np.arange(len(bounding))
-        _spread(weights, source)
-        chosen = within[weights.reshape(-1)[within] > -np.inf]
-        columns = self.scale.starts[:-1, None] + np.unravel_index(chosen, shape)
-        lifted = self.scale.joined(terms[source.reshape(-1)[chosen], columns])
-        flat[chosen] = np.maximum(flat[chosen], lifted)
-
-
-def _spread(values: Numbers | Counts, source: Codes | None = None) -> None:
-    """Raise each node's value to the greatest at or above it, in place; the source of a value goes with it."""
+def _spread(values: Counts) -> None:
+    """Raise each node's value to the greatest at or above it, in place."""
     for axis, n_positions in enumerate(values.shape):
         lines = np.moveaxis(values, axis, 0)
-        sources = None if source is None else np.moveaxis(source, axis, 0)
         for position in range(n_positions - 1, 0, -1):
-            below, here = slice(position - 1, position), slice(position, position + 1)
-            greater = lines[here] > lines[below]
-            np.copyto(lines[below], lines[here], where=greater)
-            if sources is not None:
-                np.copyto(sources[below], sources[here], where=greater)
+            lines[position - 1] = np.maximum(lines[position - 1], lines[position])

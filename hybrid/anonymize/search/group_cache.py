@@ -61,8 +61,6 @@ class Grouping:
     """Row here of each row of the parent; shape (n of the parent or of the distinct rows,), int64."""
     _columns: dict[tuple[int, int], Codes] = field(default_factory=dict, repr=False)
     _richness: dict[str, Counts] = field(default_factory=dict, repr=False)
-    added: dict[str, Numbers] = field(default_factory=dict, repr=False)
-    """What others cache with the base: :mod:`hybrid.anonymize.search.curve`."""
 
     def __len__(self) -> int:
         return len(self.counts)
@@ -81,13 +79,6 @@ class Grouping:
     def forget_columns(self) -> None:
         """Free what :meth:`column` cached: the compiled loops do not read it."""
         self._columns.clear()
-
-    def one_leaf(self, column: int) -> bool:
-        """True if all records of each row have the same leaf."""
-        if self.parent is None:
-            return True
-        same = (self.leaves[column][self.row_of] == self.parent.leaves[column]).all()
-        return bool(same) and self.parent.one_leaf(column)
 
     def richness(self, attribute: str) -> Counts:
         """Number of different sensitive values in each row; shape (n,), int64."""

@@ -107,45 +107,6 @@ def leaf_counts(leaves: Leaves, starts: Codes, weights: Numbers, base_of: Rows, 
 
 
 @compiled
-def small_classes(
-    size_of_row: Numbers, counts: Numbers, costs: Numbers, ks: Counts, most: int
-) -> tuple[Numbers, Numbers]:
-    """Records in classes of fewer than each k, and the costs of their rows where these are few.
-
-    Parameters
-    ----------
-    size_of_row, counts : numpy.ndarray, shape (n,), float64
-        Records of each row's class, and of the row.
-    costs : numpy.ndarray, shape (n, n_terms), float64
-        Costs of each row.
-    ks : numpy.ndarray, shape (n_ks,), int64
-        Ascending.
-
-    Returns
-    -------
-    suppressed : numpy.ndarray, shape (n_ks,), float64
-    added : numpy.ndarray, shape (n_asked, n_terms), float64
-        For the first ks, whose records are at most ``most``.
-    """
-    suppressed, last = np.zeros(len(ks)), ks[-1]
-    for row in range(len(size_of_row)):
-        if size_of_row[row] < last:
-            suppressed[np.searchsorted(ks, size_of_row[row], side="right")] += counts[row]
-    suppressed = np.cumsum(suppressed)
-    asked = int(np.searchsorted(suppressed, most, side="right"))
-    added = np.zeros((asked, costs.shape[1]))
-    if asked:
-        for row in range(len(size_of_row)):
-            if size_of_row[row] < ks[asked - 1]:
-                at = np.searchsorted(ks, size_of_row[row], side="right")
-                for term in range(costs.shape[1]):
-                    added[at, term] += costs[row, term]
-        for at in range(1, asked):
-            added[at] += added[at - 1]
-    return suppressed, added
-
-
-@compiled
 def lacking(class_of: Codes, rows: Rows, values: Codes, n_classes: int, least: int) -> Mask:
     """Mask of classes with fewer than ``least`` distinct values.
 

@@ -22,7 +22,7 @@ from hybrid.anonymize.warehouse.anonymize_rows import SearchedRows, WarehouseRes
 from hybrid.anonymize.warehouse.count_rows import WarehouseRows, distinct_values
 from hybrid.anonymize.warehouse.expressions import CLASS
 from hybrid.anonymize.warehouse.write_labels import SentClasses, send_classes, verify_rows
-from hybrid.base.arrays import Codes, Mask
+from hybrid.base.arrays import Array
 from hybrid.base.errors import DataError
 from hybrid.base.manifest import Recorder
 from hybrid.base.progress import Progress, silent
@@ -58,12 +58,10 @@ class FileTask:
     """A private folder for what does not fit into memory."""
     memory: float
     """Bytes that DuckDB and the search may take, beyond what the program itself needs."""
-    training: Mask | None = None
-    """Records that are anonymized, all if None; the others' values count for kinds and hierarchies only; shape
-    (n_rows,), bool."""
-    persons: Codes | None = None
-    """Person of each record (:func:`hybrid.table.persons.person_codes`); None: each is another person; shape (n_rows,),
-    int64."""
+    beside: Mapping[str, Array] = field(default_factory=dict)
+    """What stands beside the columns, each of shape (n_rows,). :data:`TRAINING`: mask of the records that are
+    anonymized, all without it; the others' values count for kinds and hierarchies only. :data:`PERSON`: person of each
+    record (:func:`hybrid.table.persons.person_codes`); without it each is another one."""
     population: Table | None = None
     """Of k-map."""
 
@@ -97,7 +95,7 @@ def anonymize_files(task: FileTask, target: Path, recorder: Recorder, progress: 
         for; the extra is not installed; DuckDB refused.
     """
     asked = task.asked
-    copied = engine_rows(task.rows, task.work, task.training, task.persons)
+    copied = engine_rows(task.rows, task.work, task.beside)
     with open_files(task.rows.source, task.work, task.memory * ENGINE_SHARE) as session:
         rows = _rows(task, session, copied)
         searched = search_rows(rows, asked, task.memory * (1 - session.held), recorder, progress)
@@ -115,9 +113,10 @@ def anonymize_files(task: FileTask, target: Path, recorder: Recorder, progress: 
 
 def _rows(task: FileTask, session: DuckdbWarehouse, copied: ParquetRows) -> WarehouseRows:
     everything = session.read([Path(file.path) for file in copied.files]).select(*copied.schema.names)
-    persons = () if task.persons is None else (PERSON,)
-    table = everything if task.training is None else everything.filter(everything[TRAINING])
-    others = None if task.training is None else everything
+    persons = (PERSON,) * (PERSON in task.beside)
+    table, others = everything, None
+    if TRAINING in task.beside:
+        table, others = everything.filter(everything[TRAINING]), everything
     return WarehouseRows(session, expressions.with_keys(table, persons, ()), persons, others)
 
 
@@ -188,6 +187,8 @@ def _is_parsed(name: str, kind: pa.DataType, data: DataOptions) -> bool:
 
 def _refuse_many(task: FileTask, rows: WarehouseRows, everything: Any, name: str) -> None:
     most = int(task.memory / _TEXT_BYTES)
+    if task.rows.n_rows <= most:
+        return
     found = rows.warehouse.fetch("number of texts", everything.aggregate(n=everything[name].nunique()))["n"][0].as_py()
     if found > most:
         raise DataError(

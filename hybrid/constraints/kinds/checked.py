@@ -12,7 +12,8 @@ from pydantic import Field, field_validator
 
 from hybrid.base.arrays import Mask
 from hybrid.base.errors import Problem
-from hybrid.constraints.constraint import Constraint, listed, named, no_row
+from hybrid.base.words import listed, named
+from hybrid.constraints.constraint import Constraint, no_row
 from hybrid.constraints.expression import Expression, parse
 from hybrid.table import Schema, Table
 from hybrid.table.kinds.value_type import Measure

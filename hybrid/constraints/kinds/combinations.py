@@ -14,7 +14,8 @@ from pydantic import Field
 from hybrid.base.arrays import Array, Codes, Mask
 from hybrid.base.errors import Problem
 from hybrid.base.keys import group_rows, pack_small
-from hybrid.constraints.constraint import Constraint, Rule, named, no_row
+from hybrid.base.words import named
+from hybrid.constraints.constraint import Constraint, Rule, no_row
 from hybrid.table import Column, ColumnFormat, Kind, Schema, Table
 from hybrid.table.dependencies import functional_dependencies, small_share
 from hybrid.table.holders import holders, row_holders

@@ -13,6 +13,7 @@ from pydantic import Field, field_validator
 from hybrid.base.arrays import Array, Codes, Mask
 from hybrid.base.errors import Problem
 from hybrid.base.options import Options
+from hybrid.base.words import named
 from hybrid.constraints.constraint import (
     BY_CHANCE,
     LEAST_HELD,
@@ -20,7 +21,6 @@ from hybrid.constraints.constraint import (
     Constraint,
     Rule,
     different_kinds,
-    named,
     no_row,
     recurrence,
     whole_numbers,

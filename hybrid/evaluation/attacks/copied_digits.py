@@ -40,6 +40,42 @@ class Digits(NamedTuple):
         return Digits(np.ascontiguousarray(self.digits[..., rows]), np.ascontiguousarray(self.lengths[:, rows]))
 
 
+NARROW = 8
+"""Records of each distinct number of a column, at least, for edits to be counted number by number."""
+
+
+class Numbers(NamedTuple):
+    """Distinct numbers of the columns of records, the columns with the fewest first.
+
+    ``digits``, shape (15, t), and ``lengths``, shape (t,), as in :class:`Digits`; those of a column lie from its
+    ``starts``, shape (q + 1,), on. ``codes``, shape (q, n), int64: place of each record's number. ``columns``, shape
+    (q,): their places in :class:`Digits`; the first ``narrow`` have few distinct numbers.
+    """
+
+    digits: Array
+    lengths: Array
+    starts: Array
+    codes: Array
+    columns: Array
+    narrow: int
+
+    @classmethod
+    def of(cls, records: Digits) -> Numbers:
+        n = records.lengths.shape[1]
+        places = 10 ** np.arange(LONGEST + 1, dtype=np.int64)
+        found = []
+        for digits, lengths in zip(records.digits, records.lengths, strict=True):
+            contents = np.einsum("kn,k->n", digits, places[:-1]) + places[-1] * lengths
+            found.append(np.unique(contents, return_index=True, return_inverse=True)[1:])
+        counts = np.array([len(first) for first, _ in found])
+        columns = np.argsort(counts, kind="stable")
+        starts = np.concatenate([[0], np.cumsum(counts[columns])])
+        digits = np.concatenate([records.digits[at][:, found[at][0]] for at in columns], axis=1)
+        lengths = np.concatenate([records.lengths[at][found[at][0]] for at in columns])
+        codes = np.array([found[at][1].reshape(n) + start for at, start in zip(columns, starts[:-1], strict=True)])
+        return cls(np.ascontiguousarray(digits), lengths, starts, codes, columns, int((NARROW * counts <= n).sum()))
+
+
 def _columns(context: Context) -> list[Column]:
     return [column for column in context.encoding.columns if column.kind.is_number]
 
@@ -82,10 +118,10 @@ def _nearest(people: Digits, others: Digits) -> Array:
     """Edits to the nearest of the others, shape (n_people,), int64."""
     from hybrid.evaluation.engine import digit_kernels
 
-    found = np.zeros(people.lengths.shape[1], dtype=np.int64)
+    found, numbers = np.zeros(people.lengths.shape[1], dtype=np.int64), Numbers.of(others)
 
     def work(start: int, stop: int) -> None:
-        digit_kernels.nearest_digits(people, others, start, stop, found)
+        digit_kernels.nearest_digits(people, numbers, start, stop, found)
 
     in_chunks(work, len(found))
     return found

@@ -17,7 +17,7 @@ from hybrid.evaluation.attacks.outcome import Attack, attacked_people
 from hybrid.evaluation.context import Context, Role
 from hybrid.evaluation.engine.encoding import ranks_of, row_keys
 from hybrid.evaluation.engine.intervals import clustered_error, exact_share_interval, quantile, share_interval
-from hybrid.evaluation.engine.neighbours import nearest, nearest_of_others
+from hybrid.evaluation.engine.neighbours import in_blocks, nearest_of_others, within
 from hybrid.evaluation.engine.space import TIE, Space, gower
 from hybrid.evaluation.families import attack, indicator
 from hybrid.evaluation.measure import Measure, NotComputable, Outcome
@@ -190,8 +190,7 @@ def _space(context: Context) -> Space:
 def _reach(context: Context, near: bool) -> float:
     """Distance of a copy; of a near one, at most: one category, and every number by :data:`STEP` of its range."""
     continuous = context.encoding.continuous
-    reach = float(not continuous.all()) + STEP * int(continuous.sum()) if near else 0.0
-    return reach + TIE * (1 + reach)
+    return float(not continuous.all()) + STEP * int(continuous.sum()) if near else 0.0
 
 
 def to_others(context: Context, role: Role) -> tuple[Array, Array]:
@@ -225,8 +224,8 @@ def to_others(context: Context, role: Role) -> tuple[Array, Array]:
 
 def lone_rows(context: Context, role: Role, near: bool) -> Array:
     """Records beside which no other person's record lies as near as a near copy, or none is equal; ascending."""
-    rows, distances = to_others(context, role)
-    return rows[distances > _reach(context, near)]
+    (rows, distances), reach = to_others(context, role), _reach(context, near)
+    return rows[distances > reach + TIE * (1 + reach)]
 
 
 def _attacked(context: Context, near: bool) -> Outcome:
@@ -234,12 +233,12 @@ def _attacked(context: Context, near: bool) -> Outcome:
     lone = lone_rows(context, "train", near), lone_rows(context, "control", near)
     if min(map(len, lone)) < FEWEST:
         return _too_few("lie apart" if near else "differ")
-    space = _space(context)
-    rows = space.place(context.encoded("table"))
-    reach = _reach(context, near)
+    space, reach = _space(context), _reach(context, near)
+    rows = context.once("rows for copies", lambda: in_blocks(space, space.place(context.encoded("table"))))
     roles: tuple[Role, Role] = ("train", "control")
     people = [space.place(context.encoded(role).take(of_role)) for role, of_role in zip(roles, lone, strict=True)]
-    train, control = ((nearest(space, side, rows)[0][:, 0] <= reach).astype(float) for side in people)
+    near_rows = (within(space, side, rows, np.full(side.codes.shape[1], reach)) for side in people)
+    train, control = ((found > 0).astype(float) for found in near_rows)
     made = attacked_people(context, train, control, lone)
     return made.measure(people_alone=len(train)) if isinstance(made, Attack) else made
 

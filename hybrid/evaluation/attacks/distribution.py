@@ -22,7 +22,7 @@ MOST_PAIRS = 200
 """Pairs of columns that are counted; random ones where there are more."""
 
 
-class Cells(NamedTuple):
+class PeopleCells(NamedTuple):
     """Cells of all people and rows, by a column or a pair."""
 
     people: Array
@@ -73,7 +73,7 @@ def distribution_uniqueness(context: Context) -> Outcome:
     return Measure(value, value - error, value + error, 0.0, len(scores), details).above(0.0)
 
 
-def _marginals(context: Context) -> Iterator[Cells]:
+def _marginals(context: Context) -> Iterator[PeopleCells]:
     """Cells of every column, then of pairs of columns."""
     columns = [_column(context, at) for at in range(len(context.encoding.columns))]
     yield from columns
@@ -85,10 +85,10 @@ def _marginals(context: Context) -> Iterator[Cells]:
         first, second = columns[one], columns[other]
         people = first.people * second.n + second.people
         rows = first.rows * second.n + second.rows
-        yield _without_small(Cells(people, rows, first.n * second.n), context.options.min_cell)
+        yield _without_small(PeopleCells(people, rows, first.n * second.n), context.options.min_cell)
 
 
-def _column(context: Context, at: int) -> Cells:
+def _column(context: Context, at: int) -> PeopleCells:
     """Cells of one column: tenths of numbers, categories, missing values."""
     tables = [context.encoded(role) for role in (*PEOPLE, "table")]
     if context.encoding.continuous[at]:
@@ -99,18 +99,18 @@ def _column(context: Context, at: int) -> Cells:
         def cell(values: Array) -> Array:
             return np.where(np.isnan(values), 0, np.searchsorted(edges, values, "left") + 1)
 
-        found = Cells(cell(people), cell(tables[2].numbers[:, at]), len(edges) + 2)
+        found = PeopleCells(cell(people), cell(tables[2].numbers[:, at]), len(edges) + 2)
     else:
         ranks = [part.ranks[:, at].astype(np.int64) + 1 for part in tables]
-        found = Cells(np.concatenate(ranks[:2]), ranks[2], int(context.encoding.cardinality[at]) + 1)
+        found = PeopleCells(np.concatenate(ranks[:2]), ranks[2], int(context.encoding.cardinality[at]) + 1)
     return _without_small(found, context.options.min_cell)
 
 
-def _without_small(cells: Cells, least: int) -> Cells:
+def _without_small(cells: PeopleCells, least: int) -> PeopleCells:
     """Cells with those of fewer people together, as cell 0."""
     large = np.bincount(cells.people, minlength=cells.n) >= least
     place = np.where(large, np.cumsum(large), 0)
-    return Cells(place[cells.people], place[cells.rows], int(large.sum()) + 1)
+    return PeopleCells(place[cells.people], place[cells.rows], int(large.sum()) + 1)
 
 
 METRICS = (

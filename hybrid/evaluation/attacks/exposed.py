@@ -10,7 +10,7 @@ from typing import Any, Literal, NamedTuple
 import numpy as np
 
 from hybrid.base.arrays import Array, Mask
-from hybrid.evaluation.attacks import inference
+from hybrid.evaluation.attacks import inference, shared_cells
 from hybrid.evaluation.attacks.membership import People, scores
 from hybrid.evaluation.attacks.outcome import Attack, attacked_people, worst
 from hybrid.evaluation.attacks.vulnerability import OUTLIERS, Ranking, most_exposed, rankings, vulnerability
@@ -76,7 +76,7 @@ class Group:
         return member
 
 
-class Members(NamedTuple):
+class SubgroupMembers(NamedTuple):
     """Positions of a subgroup's people among the queried ones, and their persons.
 
     ``kind``: 0 for subgroups by one column, 1 by two; ``persons``: of both sides, numbered from 0; None where each
@@ -174,17 +174,17 @@ def _rare(context: Context) -> Iterator[Cut]:
         yield Cut("quasi-identifiers", (label,), *places)
 
 
-def queried(context: Context) -> list[Members]:
+def queried(context: Context) -> list[SubgroupMembers]:
     """Members of every subgroup among the records that searches query."""
     asked = context.asked_people
     key = "members", *map(len, asked)
     return context.once_for_all_stages(key, lambda: list(_members(context, asked, subgroups(context))))
 
 
-def queried_in_full(context: Context) -> tuple[People, list[Members]]:
+def queried_in_full(context: Context) -> tuple[People, list[SubgroupMembers]]:
     """Records of the subgroups of :func:`in_full`, and the members among these."""
 
-    def found() -> tuple[People, list[Members]]:
+    def found() -> tuple[People, list[SubgroupMembers]]:
         people, names = in_full(context, subgroups(context))
         chosen = [[group for group in kind if group.name in names] for kind in subgroups(context)]
         return people, list(_members(context, (people[0].rows, people[1].rows), chosen))
@@ -192,13 +192,15 @@ def queried_in_full(context: Context) -> tuple[People, list[Members]]:
     return context.once_for_all_stages(("members in full", *map(len, context.asked_people)), found)
 
 
-def _members(context: Context, rows: tuple[Array, Array], kinds: Sequence[Sequence[Group]]) -> Iterator[Members]:
+def _members(
+    context: Context, rows: tuple[Array, Array], kinds: Sequence[Sequence[Group]]
+) -> Iterator[SubgroupMembers]:
     persons = context.clusters(*rows)
     for at, kind in enumerate(kinds):
         for group in kind:
             train, control = (np.flatnonzero(group.mask(side, asked)) for side, asked in zip(SIDES, rows, strict=True))
             mine = persons and (numbered(persons[0][train]), numbered(persons[1][control]))
-            yield Members(group, at, train, control, mine)
+            yield SubgroupMembers(group, at, train, control, mine)
 
 
 def in_full(context: Context, kinds: Sequence[Sequence[Group]]) -> tuple[People, set[tuple[str, str]]]:
@@ -326,10 +328,11 @@ def _low_end(attack: tuple[tuple[float, float, float], Exposed]) -> float:
 
 
 class Subgroup(NamedTuple):
-    """Membership AUC of one subgroup."""
+    """Membership AUC of one subgroup, by one attack."""
 
     column: str
     group: str
+    by: str
     members: int
     value: float
     low: float
@@ -338,9 +341,11 @@ class Subgroup(NamedTuple):
 
 
 def membership_subgroups(context: Context) -> Outcome:
-    """``membership`` AUC of the subgroup with the highest lower bound.
+    """Membership AUC of the subgroup with the highest lower bound, by the attack that recognizes it best.
 
-    Bounds hold for all subgroups at once (Sidak). Subgroups: categories, quarters of numbers and dates, people rare on
+    Each subgroup is attacked twice: by the nearness of ``membership``, and by the rare cells that a record shares with
+    one row (:func:`~.shared_cells.scores_of_records`), which one changed value does not hide. Bounds hold for all
+    subgroups and both attacks at once (Sidak). Subgroups: categories, quarters of numbers and dates, people rare on
     their quasi-identifiers, and two of these together; only those with at least ``min_cell`` members and 10 others.
     Where searches query a sample of a large table, subgroups that it holds few of are attacked in full
     (:func:`~.subgroups.in_full`).
@@ -359,29 +364,35 @@ def membership_subgroups(context: Context) -> Outcome:
         [one.persons for one in attacked],
     )
     rows = [
-        Subgroup(one.group.column, one.group.label, len(one.members), *interval, together[one.kind])
+        Subgroup(one.group.column, one.group.label, one.by, len(one.members), *interval, together[one.kind])
         for one, interval in zip(attacked, intervals, strict=True)
     ]
-    rows.sort(key=lambda row: (-row.low, row.column, row.group))
+    rows.sort(key=lambda row: (-row.low, row.column, row.group, row.by))
+    surest = {(row.column, row.group): row for row in reversed(rows)}
     details = {
-        "groups": len(rows),
-        "in_full": sum(one.in_full for one in attacked),
-        "most_exposed": [row._asdict() for row in rows[:LISTED]],
+        "groups": len(surest),
+        "in_full": len({one.group.name for one in attacked if one.in_full}),
+        "most_exposed": [row._asdict() for row in rows if surest[row.column, row.group] is row][:LISTED],
         "interval": f"simultaneous over {len(rows)}",
     }
     top = rows[0]
     parts = {}
     for row in rows:
-        interval, named = (row.value, row.low, row.high), {"column": row.column, "group": row.group}
+        interval, named = (row.value, row.low, row.high), {"column": row.column, "group": row.group, "by": row.by}
         one = Measure(*interval, 0.5, row.members, named, together=row.together)
-        parts[f"{row.column} {row.group}"] = one.above(0.5)
+        parts[f"{row.column} {row.group} by {row.by}"] = one.above(0.5)
     return Measure(top.value, top.low, top.high, 0.5, top.members, details, None, top.together, parts).above(0.5)
 
 
+ATTACKS = {"nearness": scores, "shared cells": shared_cells.scores_of_records}
+"""Scores by which subgroups are attacked, by name."""
+
+
 class AttackedGroup(NamedTuple):
-    """Membership scores of a subgroup's members and people never seen."""
+    """Membership scores of a subgroup's members and people never seen, by one attack."""
 
     group: Group
+    by: str
     kind: int
     members: Array
     others: Array
@@ -390,18 +401,19 @@ class AttackedGroup(NamedTuple):
 
 
 def _attacked_groups(context: Context) -> list[AttackedGroup]:
-    """Every subgroup, by the queried records or in full."""
+    """Every subgroup by every attack, by the queried records or in full."""
     people, whole = queried_in_full(context)
     full = {one.group.name: one for one in whole}
-    sides = {False: scores(context)}
-    if full:
-        sides[True] = scores(context, people)
     found = []
-    for sampled in queried(context):
-        in_full = sampled.group.name in full
-        one, (members, others) = full.get(sampled.group.name, sampled), sides[in_full]
-        scored = members[one.train], others[one.control]
-        found.append(AttackedGroup(one.group, one.kind, *scored, one.persons, in_full))
+    for by, scored in ATTACKS.items():
+        sides = {False: scored(context)}
+        if full:
+            sides[True] = scored(context, people)
+        for sampled in queried(context):
+            in_full = sampled.group.name in full
+            one, (members, others) = full.get(sampled.group.name, sampled), sides[in_full]
+            both = members[one.train], others[one.control]
+            found.append(AttackedGroup(one.group, by, one.kind, *both, one.persons, in_full))
     return found
 
 

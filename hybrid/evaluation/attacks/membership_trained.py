@@ -22,14 +22,7 @@ import numpy as np
 import pandas as pd
 
 from hybrid.base.arrays import Array
-from hybrid.evaluation.attacks.retraining import (
-    by_frequency,
-    options_of,
-    ordered,
-    places,
-    retrained,
-    with_places,
-)
+from hybrid.evaluation.attacks.retraining import by_frequency, options_of, ordered, places, retrained, with_places
 from hybrid.evaluation.attacks.vulnerability import unlike_others
 from hybrid.evaluation.context import Context
 from hybrid.evaluation.engine.intervals import auc, clustered_error, placements, simultaneous

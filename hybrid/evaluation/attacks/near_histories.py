@@ -20,7 +20,7 @@ APART = 2.0
 """Distance of codes whose values differ; differences are cut at 1."""
 
 
-class Space:
+class HistorySpace:
     """Rows as points, and the weights of their columns.
 
     Numbers and dates are the share of the people below them, in train and control together, categories multiples of
@@ -73,7 +73,7 @@ def _repeated(context: Context, role: Role, columns: Array) -> Array:
 class Rows(NamedTuple):
     """Rows as they are compared.
 
-    Their :meth:`Space.points`, place among the person's rows, and person or owner.
+    Their :meth:`HistorySpace.points`, place among the person's rows, and person or owner.
     """
 
     points: Array
@@ -81,7 +81,7 @@ class Rows(NamedTuple):
     owners: Array
 
 
-def _rows(context: Context, space: Space, part: Part, *, linked: bool) -> Rows:
+def _rows(context: Context, space: HistorySpace, part: Part, *, linked: bool) -> Rows:
     """Rows of a part.
 
     Without links all have one owner; places are 0 where they say nothing, without links or an order.
@@ -117,7 +117,7 @@ def _histories(rows: Rows, persons: Array) -> tuple[Rows, Array]:
     return Rows(np.ascontiguousarray(points[:, chosen]), places[chosen], owners[chosen]), starts
 
 
-def _nearest(space: Space, people: Rows, starts: Array, others: Rows) -> Array:
+def _nearest(space: HistorySpace, people: Rows, starts: Array, others: Rows) -> Array:
     """Distance of each history to the nearest owner, shape (n_persons,)."""
     from hybrid.evaluation.engine import kernels
 
@@ -136,7 +136,7 @@ def scores(context: Context) -> tuple[Array, Array]:
     Of train and of control: d_R / (d_S + d_R) of the distances to the nearest history of the reference and of the
     table.
     """
-    space, linked = Space(context), not context.table.rows_are_persons
+    space, linked = HistorySpace(context), not context.table.rows_are_persons
     sides: tuple[list[Array], list[Array]] = ([], [])
     table = _rows(context, space, context.whole("table"), linked=linked)
     for fold in folds(context):

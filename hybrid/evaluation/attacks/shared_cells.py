@@ -7,7 +7,7 @@ from typing import NamedTuple
 import numpy as np
 
 from hybrid.base.arrays import Array
-from hybrid.evaluation.attacks.membership import Fold, accused, folds, highest
+from hybrid.evaluation.attacks.membership import People, accused, folds, highest
 from hybrid.evaluation.context import Context, Part
 from hybrid.evaluation.engine.threads import in_chunks
 from hybrid.evaluation.families import attack
@@ -17,7 +17,7 @@ PARTS = 20
 """Parts of about as many reference records each, in which numbers and dates agree."""
 
 
-class Cells(NamedTuple):
+class RecordValues(NamedTuple):
     """Values of records, and the weight of an agreement in each.
 
     ``codes``, shape (q, n), int32: equal where two records agree; numbers and dates have two rows, their part by size
@@ -26,6 +26,11 @@ class Cells(NamedTuple):
 
     codes: Array
     weights: Array
+
+    def at(self, records: Array) -> RecordValues:
+        """Some of the records."""
+        codes, weights = (np.ascontiguousarray(side[:, records]) for side in self)
+        return RecordValues(codes, weights)
 
 
 def _codes(context: Context, part: Part, reference: Part) -> Array:
@@ -46,7 +51,7 @@ def _part_by_size(ranks: Array, reference: Array) -> Array:
     return np.searchsorted(edges, ranks, side="right")
 
 
-def _cells(context: Context, part: Part, reference: Part) -> Cells:
+def _cells(context: Context, part: Part, reference: Part) -> RecordValues:
     """Records with the weights that the reference gives their values."""
     codes, known = _codes(context, part, reference), _codes(context, reference, reference)
     weights = np.zeros(codes.shape, dtype=np.float32)
@@ -57,7 +62,7 @@ def _cells(context: Context, part: Part, reference: Part) -> Cells:
         if continuous:  # An exact value adds what it says beyond its part by size.
             weights[at + 1] = _rarity(codes[at + 1], known[at + 1]) - rarity
         at += 1 + int(continuous)
-    return Cells(codes, np.maximum(weights, 0))
+    return RecordValues(codes, np.maximum(weights, 0))
 
 
 def _rarity(codes: Array, reference: Array) -> Array:
@@ -67,7 +72,7 @@ def _rarity(codes: Array, reference: Array) -> Array:
     return found
 
 
-def _most_shared(people: Cells, references: Array) -> Array:
+def _most_shared(people: RecordValues, references: Array) -> Array:
     """Largest weight shared with one of the references, shape (n_people,)."""
     from hybrid.evaluation.engine import kernels
 
@@ -80,35 +85,63 @@ def _most_shared(people: Cells, references: Array) -> Array:
     return found
 
 
-def _with_reference(context: Context, fold: Fold) -> tuple[Array, Array]:
-    """Largest weights that members, and people never seen, share with a record of the reference."""
+def _with_reference(context: Context, part: Part, reference: Part) -> Array:
+    """Largest weight that each record shares with one of the reference, shape (n,)."""
 
-    def compute() -> tuple[Array, Array]:
-        codes = _codes(context, fold.reference, fold.reference)
-        members, others = (
-            _most_shared(_cells(context, part, fold.reference), codes) for part in (fold.members, fold.others)
-        )
-        return members, others
+    def compute() -> Array:
+        return _most_shared(_cells(context, part, reference), _codes(context, reference, reference))
 
-    return context.once_for_all_stages(("shared cells", fold.members.key, fold.reference.key), compute)
+    return context.once_for_all_stages(("shared cells", part.role, part.key, reference.key), compute)
+
+
+def _with_table(context: Context, part: Part, reference: Part) -> Array:
+    """Largest weight that each record shares with one row of the table, shape (n,)."""
+
+    def compute() -> Array:
+        cells, table = _cells(context, part, reference), _codes(context, context.whole("table"), reference)
+        before = context.before
+        if before is None or before.judged.encoding.columns != context.encoding.columns:
+            return _most_shared(cells, table)
+        with before.judged.guard:
+            found = _with_table(before.judged, part, reference).copy()
+            gone = _codes(before.judged, Part("table", "gone", before.changed), reference)
+            lost = np.flatnonzero(_most_shared(_cells(before.judged, part, reference), gone) >= found)
+        found[lost] = _most_shared(cells.at(lost), table)
+        return np.maximum(found, _most_shared(cells, np.ascontiguousarray(table[:, before.changed])))
+
+    return context.once(("shared with the table", part.role, part.key, reference.key), compute)
+
+
+def scores_of_records(context: Context, people: People | None = None) -> tuple[Array, Array]:
+    """Scores of queried members and people never seen, shapes (n_asked,).
+
+    The largest weight shared with one row of the table, less that shared with one record of the reference.
+
+    Parameters
+    ----------
+    people : tuple of Part, optional
+        Training and control records that are attacked; all by default.
+    """
+    sides = people or (context.whole("train"), context.whole("control"))
+    halves = folds(context, people)
+    found = []
+    for side, parts in zip(sides, zip(*((fold.members, fold.others) for fold in halves), strict=True), strict=True):
+        rows = context.asked(side).rows
+        scores = np.empty(len(rows), dtype=np.float32)
+        for part, fold in zip(parts, halves, strict=True):
+            shared = (shares(context, part, fold.reference) for shares in (_with_table, _with_reference))
+            scores[np.isin(rows, part.rows)] = np.subtract(*shared)
+        found.append(scores)
+    return found[0], found[1]
 
 
 def scores(context: Context) -> tuple[Array, Array]:
-    """Scores of training people and people never seen.
+    """Scores of training people and people never seen, shapes (n_train,) and (n_control,).
 
-    Shapes (n_train,) and (n_control,). The largest weight shared with one row of the table, less that shared with one
-    record of the reference; a person with several records scores as the highest of them.
+    A person with several records scores as the highest of them.
     """
-    whole = context.whole("table")
-    found: tuple[list[Array], list[Array]] = ([], [])
-    rows: tuple[list[Array], list[Array]] = ([], [])
-    for fold in folds(context):
-        table = _codes(context, whole, fold.reference)
-        for side, part, known in zip((0, 1), (fold.members, fold.others), _with_reference(context, fold), strict=True):
-            found[side].append(_most_shared(_cells(context, part, fold.reference), table) - known)
-            rows[side].append(part.rows)
-    train, control = (np.concatenate(side) for side in found)
-    clusters = context.clusters(*(np.concatenate(side) for side in rows))
+    train, control = scores_of_records(context)
+    clusters = context.clusters(*context.asked_people)
     return (train, control) if clusters is None else (highest(train, clusters[0]), highest(control, clusters[1]))
 
 

@@ -52,36 +52,76 @@ def step(same: Array, up: Array, down: Array, edits: Array, lengths: Array, at: 
 
 
 @compiled
+def edits_to(number: Array, size: int, digits: Array, lengths: Array, room: Any, out: Array) -> None:
+    """Edits of a number of ``size`` digits to a block of others, into ``out``; ``room``: :func:`workspace`."""
+    places, same, up, down = room
+    n = len(lengths)
+    if size == 0:
+        out[:n] = lengths
+        return
+    places[:] = 0
+    for k in range(size):
+        places[number[k]] |= np.int16(1 << k)
+    up[:n], down[:n], out[:n] = -1, 0, size
+    for k in range(lengths.max()):
+        for j in range(n):
+            same[j] = places[digits[k, j] & 15]
+        step(same[:n], up[:n], down[:n], out[:n], lengths, k, size - 1)
+
+
+@compiled
+def workspace() -> tuple[Array, Array, Array, Array]:
+    """Room for the bits of one number and of a block of others."""
+    same, up, down = np.empty(BLOCK, np.int16), np.empty(BLOCK, np.int16), np.empty(BLOCK, np.int16)
+    return np.empty(16, dtype=np.int16), same, up, down
+
+
+@compiled
 def nearest_digits(people: Any, others: Any, start: int, stop: int, out: Array) -> None:
     """Least sum of edits, over columns, to one of the others.
 
-    For people start..stop-1. Both have ``digits`` (q, 15, n) uint8 and ``lengths`` (q, n) int16.
+    For people start..stop-1. A column of few distinct numbers is compared number by number; one of many only in the
+    records that may still be the nearest by the columns before.
     """
-    q, m = others.lengths.shape
-    widest = np.array([others.lengths[c].max() for c in range(q)])
-    places = np.empty(16, dtype=np.int16)
-    same, up = np.empty(BLOCK, dtype=np.int16), np.empty(BLOCK, dtype=np.int16)
-    down, edits = np.empty(BLOCK, dtype=np.int16), np.empty(BLOCK, dtype=np.int16)
-    sums = np.empty(BLOCK, dtype=np.int32)
+    q, m = others.codes.shape
+    known = np.empty(others.starts[others.narrow], dtype=np.int16)
+    room, edits, sums = workspace(), np.empty(BLOCK, dtype=np.int16), np.empty(BLOCK, dtype=np.int32)
+    chosen, lengths = np.empty(BLOCK, dtype=np.int64), np.empty(BLOCK, dtype=np.int16)
+    digits = np.empty((others.digits.shape[0], BLOCK), dtype=np.uint8)
     for i in range(start, stop):
+        for c in range(others.narrow):
+            number, size = people.digits[others.columns[c], :, i], people.lengths[others.columns[c], i]
+            for first in range(others.starts[c], others.starts[c + 1], BLOCK):
+                end = min(first + BLOCK, others.starts[c + 1])
+                edits_to(number, size, others.digits[:, first:end], others.lengths[first:end], room, known[first:end])
         least = FAR
         for first in range(0, m, BLOCK):
             n = min(BLOCK, m - first)
             sums[:n] = 0
-            for c in range(q):
-                digits, lengths = others.digits[c, :, first : first + n], others.lengths[c, first : first + n]
-                size = people.lengths[c, i]
-                if size == 0:
-                    sums[:n] += lengths
-                    continue
-                places[:] = 0
-                for k in range(size):
-                    places[people.digits[c, k, i]] |= np.int16(1 << k)
-                up[:n], down[:n], edits[:n] = -1, 0, size
-                for k in range(widest[c]):
-                    for j in range(n):
-                        same[j] = places[digits[k, j] & 15]
-                    step(same[:n], up[:n], down[:n], edits[:n], lengths, k, size - 1)
-                sums[:n] += edits[:n]
-            least = min(least, sums[:n].min())
+            for c in range(others.narrow):
+                for j in range(n):
+                    sums[j] += known[others.codes[c, first + j]]
+            left = 0
+            for j in range(n):
+                if sums[j] < least:
+                    chosen[left], sums[left] = first + j, sums[j]
+                    left += 1
+            for c in range(others.narrow, q):
+                if left == 0:
+                    break
+                number, size = people.digits[others.columns[c], :, i], people.lengths[others.columns[c], i]
+                for j in range(left):
+                    at = others.codes[c, chosen[j]]
+                    lengths[j] = others.lengths[at]
+                    for k in range(lengths[j]):
+                        digits[k, j] = others.digits[k, at]
+                edits_to(number, size, digits[:, :left], lengths[:left], room, edits)
+                nearer = 0
+                for j in range(left):
+                    if sums[j] + edits[j] < least:
+                        chosen[nearer], sums[nearer] = chosen[j], sums[j] + edits[j]
+                        nearer += 1
+                left = nearer
+            for j in range(left):
+                least = min(least, sums[j])
         out[i] = least

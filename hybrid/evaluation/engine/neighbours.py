@@ -133,11 +133,15 @@ def nearest_of_pieces(
     return list(zip(best, index, strict=True))
 
 
-def within(space: Space, queries: Columns, references: Columns, reach: Array, own: Array | None = None) -> Array:
+def within(
+    space: Space, queries: Columns, references: Columns | Sorted, reach: Array, own: Array | None = None
+) -> Array:
     """Number of references within reach of each query.
 
     Parameters
     ----------
+    references : Columns or Sorted
+        As for :func:`nearest`.
     reach : numpy.ndarray, shape (n,), float64
         Largest distance that counts, in units of the space; ties by rounding count.
     own : numpy.ndarray, shape (n,), int64, optional
@@ -152,8 +156,8 @@ def within(space: Space, queries: Columns, references: Columns, reach: Array, ow
     n = queries.codes.shape[1]
     out = np.zeros(n, dtype=np.int64)
     itself = np.full(n, -1, dtype=np.int64) if own is None else own
-    placed, found = blocks(references, sorted_order(references, space.squared))
-    scale, far = magnitude(queries, references), reach + TIE * (1 + reach)
+    placed, found = references if isinstance(references, Sorted) else in_blocks(space, references)
+    scale, far = magnitude(queries, placed), reach + TIE * (1 + reach)
     limits = far**2 if space.squared else far
 
     def count(start: int, stop: int) -> None:

@@ -13,10 +13,10 @@ from hybrid.evaluation.families import fidelity
 from hybrid.evaluation.measure import Measure, NotComputable, Outcome
 
 BINS = 20
-Compare = Callable[["Marginal", "Marginal"], float | None]
+Compare = Callable[["ColumnMarginal", "ColumnMarginal"], float | None]
 
 
-class Marginal:
+class ColumnMarginal:
     """One column of one table.
 
     Parameters
@@ -49,7 +49,7 @@ class Marginal:
         return self.counts > 0
 
 
-def marginal(context: Context, at: int, role: Role) -> Marginal:
+def marginal(context: Context, at: int, role: Role) -> ColumnMarginal:
     """Column ``at`` of one table."""
 
     def vocabulary() -> Array:
@@ -61,7 +61,7 @@ def marginal(context: Context, at: int, role: Role) -> Marginal:
 
     ranks = context.encoded(role).ranks[:, at]
     counts = np.bincount(ranks[ranks >= 0], minlength=context.encoding.cardinality[at])
-    return Marginal(counts, int((ranks < 0).sum()), context.once(("vocabulary", at), vocabulary))
+    return ColumnMarginal(counts, int((ranks < 0).sum()), context.once(("vocabulary", at), vocabulary))
 
 
 def _compare(context: Context, compare: Compare, columns: Array, worst: Callable[[Array], int]) -> Outcome:
@@ -82,11 +82,11 @@ def _compare(context: Context, compare: Compare, columns: Array, worst: Callable
     return Measure(float(values.mean()), reference=mean, n=len(rows), details=details)
 
 
-def _both_known(train: Marginal, table: Marginal) -> bool:
+def _both_known(train: ColumnMarginal, table: ColumnMarginal) -> bool:
     return train.known > 0 and table.known > 0
 
 
-def _wasserstein(train: Marginal, table: Marginal) -> float | None:
+def _wasserstein(train: ColumnMarginal, table: ColumnMarginal) -> float | None:
     if not _both_known(train, table) or np.isnan(train.values).any():
         return None
     inside = train.values[train.present]
@@ -110,7 +110,7 @@ def wasserstein(context: Context) -> Outcome:
     return found
 
 
-def _total_variation(train: Marginal, table: Marginal) -> float:
+def _total_variation(train: ColumnMarginal, table: ColumnMarginal) -> float:
     return float(0.5 * np.abs(train.shares - table.shares).sum())
 
 
@@ -125,7 +125,7 @@ def total_variation(context: Context) -> Outcome:
     return found
 
 
-def _kolmogorov(train: Marginal, table: Marginal) -> float | None:
+def _kolmogorov(train: ColumnMarginal, table: ColumnMarginal) -> float | None:
     if not _both_known(train, table):
         return None
     return float(np.abs(train.cumulative - table.cumulative).max())
@@ -139,7 +139,7 @@ def kolmogorov_smirnov(context: Context) -> Outcome:
     return _compare(context, _kolmogorov, np.flatnonzero(context.encoding.continuous), _most)
 
 
-def _jensen_shannon(train: Marginal, table: Marginal) -> float:
+def _jensen_shannon(train: ColumnMarginal, table: ColumnMarginal) -> float:
     p, q = train.shares, table.shares
     if not np.isnan(train.values).any() and train.known:
         inner = np.minimum((train.cumulative - train.counts / train.known / 2) * BINS, BINS - 1).astype(int)
@@ -159,7 +159,7 @@ def jensen_shannon(context: Context) -> Outcome:
     return _compare(context, _jensen_shannon, np.arange(len(context.encoding.columns)), _most)
 
 
-def _shape(train: Marginal, table: Marginal) -> float | None:
+def _shape(train: ColumnMarginal, table: ColumnMarginal) -> float | None:
     if not _both_known(train, table):
         return None
     if np.isnan(train.values).any():
@@ -176,7 +176,7 @@ def column_shapes(context: Context) -> Outcome:
     return _compare(context, _shape, np.arange(len(context.encoding.columns)), _least)
 
 
-def _missing_gap(train: Marginal, table: Marginal) -> float:
+def _missing_gap(train: ColumnMarginal, table: ColumnMarginal) -> float:
     return float(abs(train.shares[-1] - table.shares[-1]))
 
 
@@ -185,7 +185,7 @@ def missingness(context: Context) -> Outcome:
     return _compare(context, _missing_gap, np.arange(len(context.encoding.columns)), _most)
 
 
-def _covered(train: Marginal, table: Marginal) -> float | None:
+def _covered(train: ColumnMarginal, table: ColumnMarginal) -> float | None:
     if not train.known:
         return None
     if np.isnan(train.values).any():

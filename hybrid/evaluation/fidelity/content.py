@@ -13,7 +13,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from hybrid.base.arrays import Array
-from hybrid.base.digits import told_apart
+from hybrid.base.words import told_apart
 from hybrid.evaluation.context import Context, Role
 from hybrid.evaluation.engine.intervals import quantile, simultaneous
 from hybrid.evaluation.families import fidelity

@@ -8,7 +8,7 @@ from typing import NamedTuple
 import numpy as np
 
 from hybrid.base.arrays import Array
-from hybrid.base.digits import told_apart
+from hybrid.base.words import told_apart
 from hybrid.evaluation.context import Context
 from hybrid.evaluation.engine.intervals import failure_ratio, simultaneous
 from hybrid.evaluation.families import fidelity

@@ -58,12 +58,12 @@ def mmd(context: Context) -> Measure:
     features (Rahimi and Recht 2007), so that the cost grows with the number of rows and not with its square. The
     reference is the same for control.
     """
-    width = _width(context)
-    train = context.once_for_all_stages("mmd train", lambda: _embedding(context, "train", width))
+    width, among = _width(context), context.n_categories
+    train = context.once_for_all_stages(("mmd train", among), lambda: _embedding(context, "train", width))
     value = float(np.linalg.norm(train - _embedding(context, "table", width)))
     reference = None
     if context.control is not None:
-        control = context.once_for_all_stages("mmd control", lambda: _embedding(context, "control", width))
+        control = context.once_for_all_stages(("mmd control", among), lambda: _embedding(context, "control", width))
         reference = float(np.linalg.norm(train - control))
     return Measure(value, reference=reference, n=len(context.table), details={"width": width, "features": FEATURES})
 

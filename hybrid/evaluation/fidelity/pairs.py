@@ -95,7 +95,8 @@ def associations(context: Context, role: Role) -> Array:
 
 
 def _association_differences(context: Context, role: Role) -> tuple[Array, Array, Array]:
-    train = context.once_for_all_stages("associations", lambda: associations(context, "train"))
+    key = "associations", context.n_categories
+    train = context.once_for_all_stages(key, lambda: associations(context, "train"))
     other = context.once(("associations", role), lambda: associations(context, role))
     a, b = np.triu_indices(len(train), 1)
     return np.abs(train - other)[a, b], train, other

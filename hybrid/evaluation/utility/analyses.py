@@ -9,15 +9,15 @@ import numpy as np
 import pandas as pd
 
 from hybrid.base.arrays import Array
-from hybrid.estimates import Formula, propensities
+from hybrid.estimates import ModelFormula, propensities
 from hybrid.evaluation.context import Context
 from hybrid.evaluation.families import utility
 from hybrid.evaluation.fidelity.exclusion import MOST_NAMED, groups_of
 from hybrid.evaluation.measure import Measure, NotComputable, Outcome
 from hybrid.evaluation.utility.compared_estimates import (
     ComparedEstimate,
-    Comparison,
-    People,
+    GroupRows,
+    TableEstimates,
     compared,
     conclusions,
     survey_of,
@@ -46,7 +46,7 @@ class GroupAgreement:
     """The estimate that differs most."""
 
 
-def agreement_of_groups(context: Context, formulas: Sequence[Formula]) -> list[GroupAgreement]:
+def agreement_of_groups(context: Context, formulas: Sequence[ModelFormula]) -> list[GroupAgreement]:
     """Agreement of each group, the lowest overlap first; of the released table alone, of at most 50 groups.
 
     Groups are those of ``group_exclusion``, with at least ``min_cell`` training people in the group and outside of it,
@@ -58,7 +58,7 @@ def agreement_of_groups(context: Context, formulas: Sequence[Formula]) -> list[G
     return sorted(found, key=lambda one: (one.overlap, one.column, one.group))[:MOST_NAMED]
 
 
-def _of_column(context: Context, groups: PeopleGroups, formulas: Sequence[Formula]) -> Iterator[GroupAgreement]:
+def _of_column(context: Context, groups: PeopleGroups, formulas: Sequence[ModelFormula]) -> Iterator[GroupAgreement]:
     asked = (formula.without(groups.column.name) for formula in formulas)
     within = list({formula.text: formula for formula in asked if formula is not None}.values())
     least, people = context.options.min_cell, groups.people(context.train)
@@ -67,14 +67,14 @@ def _of_column(context: Context, groups: PeopleGroups, formulas: Sequence[Formul
     for at, label in enumerate(groups.labels):
         if len(context.train) - people[at] < least:
             continue
-        real, drawn, *apart = (People(frame, place == at) for frame, place in places)
+        real, drawn, *apart = (GroupRows(frame, place == at) for frame, place in places)
         control = apart[0] if apart and len(apart[0].rows) >= least else None
         found = compared(context, within, real, drawn, control)
         if found.estimates:
             yield _agreement(groups.column.name, label, found)
 
 
-def _agreement(column: str, group: str, found: Comparison) -> GroupAgreement:
+def _agreement(column: str, group: str, found: TableEstimates) -> GroupAgreement:
     concluded, apart = conclusions(found.estimates), found.overlap_apart
     return GroupAgreement(
         column,
@@ -158,16 +158,16 @@ def default_analyses(schema: Schema, targets: Sequence[str], frame: pd.DataFrame
     ]
 
 
-def _compared(context: Context) -> Comparison | NotComputable:
+def _compared(context: Context) -> TableEstimates | NotComputable:
     if not context.train.rows_are_persons:
         reason = "persons have several rows, and the standard errors of users' estimates are here those of single rows"
         return NotComputable(reason, lacks="single_rows")
     return context.once("analyses", lambda: _comparison(context))
 
 
-def _comparison(context: Context) -> Comparison | NotComputable:
-    control = None if context.control is None else People(context.control.frame)
-    people = People(context.train.frame), People(context.table.frame), control
+def _comparison(context: Context) -> TableEstimates | NotComputable:
+    control = None if context.control is None else GroupRows(context.control.frame)
+    people = GroupRows(context.train.frame), GroupRows(context.table.frame), control
     found = compared(context, formulas_of(context), *people)
     if found.estimates:
         return found
@@ -175,11 +175,11 @@ def _comparison(context: Context) -> Comparison | NotComputable:
     return NotComputable(f"no analysis could be made of real people: {reason}", "too_few")
 
 
-def formulas_of(context: Context) -> list[Formula]:
+def formulas_of(context: Context) -> list[ModelFormula]:
     """Analyses of the configuration, or the default ones."""
     texts = context.options.analyses
     found = texts or default_analyses(_varying(context), context.targets, context.train.frame)
-    return [Formula.parse(text) for text in found]
+    return [ModelFormula.parse(text) for text in found]
 
 
 def pmse_ratio(context: Context) -> Outcome:
@@ -202,7 +202,7 @@ def pmse_ratio(context: Context) -> Outcome:
     return Measure(error / expected, n=n, details={"pmse": error, "expected": expected, "coefficients": p})
 
 
-def _within_groups(context: Context) -> list[Formula]:
+def _within_groups(context: Context) -> list[ModelFormula]:
     """Analyses of the configuration, or the models of the default ones: their means and shares would be many."""
     found = formulas_of(context)
     return [formula for formula in found if context.options.analyses or formula.predictors]

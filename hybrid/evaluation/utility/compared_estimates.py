@@ -11,13 +11,13 @@ import pandas as pd
 
 from hybrid.base.arrays import Mask
 from hybrid.base.errors import HybridError
-from hybrid.estimates import Design, Fit, Formula, NotEstimable, Survey, fit
+from hybrid.estimates import Design, Fit, ModelFormula, NotEstimable, Survey, fit
 from hybrid.evaluation.context import Context
 from hybrid.evaluation.engine.intervals import quantile
 from hybrid.table.weights import weight_column
 
 
-class People(NamedTuple):
+class GroupRows(NamedTuple):
     """Rows of a table, or those of a group of people: ``among`` has the shape (n,), or is None for all."""
 
     frame: pd.DataFrame
@@ -56,7 +56,7 @@ class ComparedEstimate:
     """Whether both intervals say the same: above 0, below 0, or neither. None for means, shares and intercepts."""
 
 
-class Comparison(NamedTuple):
+class TableEstimates(NamedTuple):
     """All estimates of a table, those of control, and analyses that could not be made, with the reason."""
 
     estimates: list[ComparedEstimate]
@@ -90,8 +90,8 @@ def conclusions(estimates: Sequence[ComparedEstimate]) -> list[bool]:
 
 
 def compared(
-    context: Context, formulas: Sequence[Formula], real: People, table: People, control: People | None
-) -> Comparison:
+    context: Context, formulas: Sequence[ModelFormula], real: GroupRows, table: GroupRows, control: GroupRows | None
+) -> TableEstimates:
     """Estimates of analyses, from the table beside those from real people; all of them, or a group of them.
 
     Parameters
@@ -99,7 +99,7 @@ def compared(
     real, table, control : People
         Rows of each table that are of the group; None without control.
     """
-    found, least = Comparison([], [], {}), context.options.min_cell
+    found, least = TableEstimates([], [], {}), context.options.min_cell
     for formula in formulas:
         try:
             design = Design.of(formula, real.rows, least, survey_of(context))
@@ -119,7 +119,7 @@ def survey_of(context: Context) -> Survey:
     return Survey(None if column is None else column.name, options.strata, options.clusters)
 
 
-def _real(design: Design, people: People, least: int) -> Fit:
+def _real(design: Design, people: GroupRows, least: int) -> Fit:
     numbers = design.numbers(people.frame, people.among)
     few = NotEstimable(f"{design.formula.text}: fewer than {least} people would decide an estimate")
     spread = [*numbers.inputs.T, *([] if design.event is None else [numbers.outcome])]
@@ -133,7 +133,7 @@ def _real(design: Design, people: People, least: int) -> Fit:
 
 
 def _estimates(
-    design: Design, real: Fit, people: People, context: Context, learned: int | None
+    design: Design, real: Fit, people: GroupRows, context: Context, learned: int | None
 ) -> Iterator[ComparedEstimate]:
     """Estimates of one table beside the real ones; intercepts of models with predictors are left out."""
     try:

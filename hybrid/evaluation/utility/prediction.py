@@ -11,7 +11,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from hybrid.base.arrays import Array
-from hybrid.base.digits import told_apart
+from hybrid.base.words import told_apart
 from hybrid.evaluation.context import Context, Role
 from hybrid.evaluation.engine.intervals import (
     auc,
@@ -51,7 +51,7 @@ class Task(NamedTuple):
     classify: bool
 
 
-class Score(NamedTuple):
+class ModelScore(NamedTuple):
     """Quality of a model on unseen people, and each column's contribution."""
 
     value: float
@@ -123,7 +123,7 @@ def _say_samples(context: Context, task: Task) -> None:
         context.asked_about[role, "model"] = min(known, limit), known
 
 
-def _score(context: Context, task: Task, source: Role, test: Role, learner: Learner) -> Score | NotComputable:
+def _score(context: Context, task: Task, source: Role, test: Role, learner: Learner) -> ModelScore | NotComputable:
     inputs, output, weights = _data(context, task, source, MAX_TRAINED)
     unseen, truth, counted = _data(context, task, test, MAX_TESTED)
     if min(len(output), len(truth)) < MIN_ROWS:
@@ -144,10 +144,10 @@ def _score(context: Context, task: Task, source: Role, test: Role, learner: Lear
         if task.classify:
             likely = model.predict_proba(unseen)
             found = _classified(likely, model.classes_, truth, counted, confidence)
-            return Score(*found, importance, brier(likely, model.classes_, truth))
+            return ModelScore(*found, importance, brier(likely, model.classes_, truth))
         guess = model.predict(unseen)
         errors = (truth - guess) ** 2 / truth.var()
-        return Score(*_regressed(guess, truth, counted, np.ptp(output), rng, confidence), importance, errors)
+        return ModelScore(*_regressed(guess, truth, counted, np.ptp(output), rng, confidence), importance, errors)
 
 
 def _classified(
@@ -237,7 +237,7 @@ def _importance(model: Any, inputs: Array, truth: Array, classify: bool, rng: np
     return lost
 
 
-def scores_of(context: Context, target: str, learner: Learner) -> tuple[Score, Score] | NotComputable:
+def scores_of(context: Context, target: str, learner: Learner) -> tuple[ModelScore, ModelScore] | NotComputable:
     """Scores of training on the table and on the real rows.
 
     Both are tested on control.
@@ -361,7 +361,8 @@ def lost_prediction(context: Context) -> Outcome:
     predict, AUC below :data:`PREDICTED` at the low end, are left out.
     """
     targets = _targets(context)
-    real = context.once_for_all_stages("each column", lambda: [_scored(context, at, "train") for at in targets])
+    key = "each column", context.n_categories
+    real = context.once_for_all_stages(key, lambda: [_scored(context, at, "train") for at in targets])
     level = simultaneous(context.options.confidence, max(len(targets), 1))
     z, persons = quantile(level), context.persons("control")[_rows_asked(context, "control")]
     judged = [

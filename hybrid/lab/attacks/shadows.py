@@ -227,24 +227,24 @@ def _mean(attacks: Array, learned: Trained, tested: Trained, more: dict[str, Any
     return Measure(value, max(value - low, 0.0), min(value + high, 1.0), 0.5, n * len(tested), details).above(0.5)
 
 
-def empirical_epsilon(scores: Array, member: Array, rng: np.random.Generator, delta: float = 0.0) -> float:
+def empirical_epsilon(scores: Array, member: Array, rng: np.random.Generator) -> float:
     """Lower bound of epsilon that an attack's scores show, 0 or more.
 
-    log((TPR - delta) / FPR) with Clopper and Pearson's bounds (1934), each at 97.5 %, in the one half of the trials;
+    log(TPR / FPR) with Clopper and Pearson's bounds (1934), each at 97.5 %, in the one half of the trials;
     the threshold is the best one of the other half (Jagielski et al. 2020, Algorithm 2). Trials of several people that
     share trainings count as independent.
     """
     half = rng.permutation(len(scores)) < len(scores) // 2
     thresholds = np.unique(np.quantile(scores[half], np.linspace(0, 1, POINTS + 1)))
-    bounds = [_epsilon(scores[half] >= edge, member[half], delta) for edge in thresholds]
+    bounds = [_epsilon(scores[half] >= edge, member[half]) for edge in thresholds]
     chosen = thresholds[int(np.argmax(bounds))]
-    return max(_epsilon(scores[~half] >= chosen, member[~half], delta), 0.0)
+    return max(_epsilon(scores[~half] >= chosen, member[~half]), 0.0)
 
 
-def _epsilon(said: Array, member: Array, delta: float) -> float:
+def _epsilon(said: Array, member: Array) -> float:
     inside, outside = int(member.sum()), int((~member).sum())
     if not inside or not outside:
         return 0.0
     low = exact_share_interval(int(said[member].sum()), inside, 0.95)[0]
     high = exact_share_interval(int(said[~member].sum()), outside, 0.95)[1]
-    return math.log((low - delta) / high) if low > delta else 0.0
+    return math.log(low / high) if low > 0 else 0.0

@@ -42,26 +42,25 @@ class Spherelets(NamedTuple):
     errors: Array
 
 
-def spherelets(points: Array, dimension: int = DIMENSION) -> Spherelets:
+def spherelets(points: Array) -> Spherelets:
     """Fit a sphere to each set of points.
 
     Parameters
     ----------
     points : numpy.ndarray, shape (n, k, D), float64
         n sets of k points.
-    dimension : int
-        d of the sphere; its plane has d + 1 dimensions, or D where that is smaller.
 
     Returns
     -------
     Spherelets
-        With x the points, V the top d + 1 eigenvectors of their covariance and z = V'(x - mean): centre
+        Spheres of d dimensions (:data:`DIMENSION`), whose planes have d + 1, or D where that is smaller. With x the
+        points, V the top d + 1 eigenvectors of their covariance and z = V'(x - mean): centre
         c = mean + V H^+ xi / 2, H = sum z z', xi = sum (|z|^2 - mean |z|^2) z; radius mean |z - c|.
     """
     means = points.mean(axis=1)
     centred = points - means[:, None]
     _, _, axes = np.linalg.svd(centred, full_matrices=False)
-    planes = np.swapaxes(axes[:, : dimension + 1], 1, 2)
+    planes = np.swapaxes(axes[:, : DIMENSION + 1], 1, 2)
     z = centred @ planes
     squares = (z**2).sum(axis=2)
     spread = np.swapaxes(z, 1, 2) @ z

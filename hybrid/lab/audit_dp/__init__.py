@@ -12,8 +12,8 @@ from hybrid.base.atomic import write_json
 from hybrid.base.errors import ConfigError
 from hybrid.base.progress import Progress, silent
 from hybrid.base.rng import rng_for
-from hybrid.jobs.run import staged
-from hybrid.lab.audit_dp.attack import Attack, PrivacyAudit
+from hybrid.jobs.places import staged
+from hybrid.lab.audit_dp.attack import BudgetAttack, PrivacyAudit
 from hybrid.lab.audit_dp.labels import attack_labels
 from hybrid.lab.audit_dp.parts import attack_parts
 from hybrid.lab.audit_dp.walk import attack_walk, walk_of
@@ -67,7 +67,7 @@ def audit_privacy(
     pipeline = TableRun(config, judge_power=False)
     _refuse_unstated(pipeline)
     rng, error = rng_for(seed, "audit-dp"), 1 - confidence
-    found: list[Attack] = []
+    found: list[BudgetAttack] = []
     if config.anonymize is not None:
         found += attack_labels(pipeline, config.anonymize, canaries, runs, confidence, rng, progress)
     else:

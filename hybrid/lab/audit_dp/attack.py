@@ -19,7 +19,7 @@ Bound = Callable[[Array, Array], Array]
 
 
 @dataclass(frozen=True)
-class Attack:
+class BudgetAttack:
     """Result of one attack: a lower bound of what is stated."""
 
     name: str
@@ -45,11 +45,11 @@ class Attack:
 class PrivacyAudit:
     """All attacks of an audit; together their bounds hold with ``confidence``."""
 
-    attacks: tuple[Attack, ...]
+    attacks: tuple[BudgetAttack, ...]
     confidence: float
 
     @property
-    def refuted(self) -> tuple[Attack, ...]:
+    def refuted(self) -> tuple[BudgetAttack, ...]:
         """Attacks that refute the statement."""
         return tuple(attack for attack in self.attacks if attack.refutes)
 

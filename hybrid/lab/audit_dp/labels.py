@@ -18,7 +18,7 @@ from hybrid.base.arrays import Array, Counts
 from hybrid.base.errors import HybridError
 from hybrid.base.progress import Progress
 from hybrid.hierarchy import Hierarchy
-from hybrid.lab.audit_dp.attack import Attack, play
+from hybrid.lab.audit_dp.attack import BudgetAttack, play
 from hybrid.pipeline.amplification import epsilon_for
 from hybrid.pipeline.sampled_labels import DELTAS
 from hybrid.pipeline.table_run import TableRun
@@ -47,7 +47,7 @@ def attack_labels(
     confidence: float,
     rng: np.random.Generator,
     progress: Progress,
-) -> Iterator[Attack]:
+) -> Iterator[BudgetAttack]:
     """Attack the walk of labels at fixed levels; arguments as of :func:`hybrid.lab.audit_dp.audit_privacy`."""
     walk = _Walk(pipeline, options.k, pipeline.config.sample.beta, options.levels)
     points = list(_points(walk))
@@ -117,7 +117,7 @@ def _worst(walk: _Walk, epsilon: float = 1.0) -> int:
 
 def _one_run(
     walk: _Walk, points: Sequence[Point], canaries: int, confidence: float, rng: np.random.Generator
-) -> Iterator[Attack]:
+) -> Iterator[BudgetAttack]:
     """Guess which canaries were in the table of a single run."""
     drawn = walk.leaves(20 * canaries, rng)
     first = np.sort(np.unique(walk.cells(drawn), axis=0, return_index=True)[1])[:canaries]
@@ -131,7 +131,7 @@ def _one_run(
     for point in points:
         lower = epsilon_of_guesses(len(each), 2 * half, right, point.delta, confidence)
         detail = f"{right} of {2 * half} guesses right, {len(each)} canaries"
-        yield Attack("one run", "epsilon", point.epsilon, point.delta, lower, detail)
+        yield BudgetAttack("one run", "epsilon", point.epsilon, point.delta, lower, detail)
 
 
 def _pairs(walk: _Walk, rng: np.random.Generator) -> Iterator[tuple[str, Array, Array]]:
@@ -169,7 +169,7 @@ def _game(
     runs: int,
     confidence: float,
     rng: np.random.Generator,
-) -> Iterator[Attack]:
+) -> Iterator[BudgetAttack]:
     with_canary = np.concatenate([others, canary[None]])
     facts, facts_without = (
         np.array([_facts(walk, walk.release(table, int(rng.integers(2**31))), canary) for _ in range(runs)])
@@ -179,7 +179,7 @@ def _game(
     tally = play((facts, facts_without), lambda low, high: epsilon_between(low, high, least), confidence)
     for point in points:
         lower = epsilon_of_game(tally.hits, tally.runs, point.delta, confidence)
-        yield Attack(name, "epsilon", point.epsilon, point.delta, lower, tally.detail)
+        yield BudgetAttack(name, "epsilon", point.epsilon, point.delta, lower, tally.detail)
 
 
 def _facts(walk: _Walk, made: Array, canary: Array) -> tuple[int, int, int]:

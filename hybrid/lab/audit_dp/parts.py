@@ -18,7 +18,7 @@ import pandas as pd
 
 from hybrid.base.arrays import Array, Codes, Numbers
 from hybrid.base.progress import Progress
-from hybrid.lab.audit_dp.attack import Attack, play
+from hybrid.lab.audit_dp.attack import BudgetAttack, play
 from hybrid.lab.audit_dp.walk import Stated, Walk
 from hybrid.privacy.accounting import rho_for, total, variance_for
 from hybrid.privacy.auditing import rho_between, rho_of_game
@@ -94,7 +94,7 @@ class _Setting:
 
 def attack_parts(
     walk: Walk, draws: int, confidence: float, rng: np.random.Generator, progress: Progress
-) -> Iterator[Attack]:
+) -> Iterator[BudgetAttack]:
     """Attack every part; arguments as of :func:`hybrid.lab.audit_dp.audit_privacy`.
 
     Of a generator with a budget of its own, its counts and choices.
@@ -116,7 +116,7 @@ def attack_parts(
         tally = play(played.facts, bound, 1 - error)
         lower = rho_of_game(tally.hits, tally.runs, played.delta, 1 - error)
         full = f"{name}, epsilon {setting.stated.epsilon:g}"
-        yield Attack(full, "rho", played.rho, played.delta, lower, tally.detail)
+        yield BudgetAttack(full, "rho", played.rho, played.delta, lower, tally.detail)
 
 
 def number_of_rows(setting: _Setting) -> Played:

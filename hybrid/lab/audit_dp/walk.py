@@ -18,7 +18,7 @@ from hybrid.base.arrays import Array, Codes, Mask, Numbers
 from hybrid.base.errors import HybridError
 from hybrid.base.progress import Progress
 from hybrid.hierarchy.load import listed_values
-from hybrid.lab.audit_dp.attack import Attack, Bound, play
+from hybrid.lab.audit_dp.attack import Bound, BudgetAttack, play
 from hybrid.pipeline.config import RunConfig
 from hybrid.pipeline.guarantees import stated_budget
 from hybrid.pipeline.table_run import TableRun
@@ -209,7 +209,7 @@ class Walk:
 
 def attack_walk(
     walk: Walk, canaries: int, runs: int, confidence: float, rng: np.random.Generator, progress: Progress
-) -> Iterator[Attack]:
+) -> Iterator[BudgetAttack]:
     """Attack a whole walk; arguments as of :func:`hybrid.lab.audit_dp.audit_privacy`."""
     pairs = list(_pairs(walk))
     error = (1 - confidence) / (len(pairs) + 1)
@@ -232,7 +232,7 @@ def _pairs(walk: Walk) -> Iterator[Pair]:
         yield Pair("with too many rows", others, last, _TOO_MANY * most)
 
 
-def _game(walk: Walk, pair: Pair, runs: int, confidence: float, rng: np.random.Generator) -> Iterator[Attack]:
+def _game(walk: Walk, pair: Pair, runs: int, confidence: float, rng: np.random.Generator) -> Iterator[BudgetAttack]:
     stated, n = walk.stated, len(pair.others)
     persons = np.arange(n)
     tables = (
@@ -245,10 +245,10 @@ def _game(walk: Walk, pair: Pair, runs: int, confidence: float, rng: np.random.G
     ]
     tally = play((facts[0], facts[1]), _bound(stated), confidence)
     lower = epsilon_of_game(tally.hits, tally.runs, stated.delta, confidence)
-    yield Attack(pair.name, "epsilon", stated.epsilon, stated.delta, lower, tally.detail)
+    yield BudgetAttack(pair.name, "epsilon", stated.epsilon, stated.delta, lower, tally.detail)
     if stated.rho is not None:
         lower = rho_of_game(tally.hits, tally.runs, stated.rho_delta, confidence)
-        yield Attack(pair.name, "rho", stated.rho, stated.rho_delta, lower, tally.detail)
+        yield BudgetAttack(pair.name, "rho", stated.rho, stated.rho_delta, lower, tally.detail)
 
 
 def _bound(stated: Stated) -> Bound:
@@ -273,7 +273,7 @@ def _facts(walk: Walk, codes: Codes, persons: Codes, canary: Codes, seed: int) -
     return np.array([len(made), equal.all(axis=0).sum(), *equal.sum(axis=1), *unlike, *known], dtype=np.float64)
 
 
-def _one_run(walk: Walk, canaries: int, confidence: float, rng: np.random.Generator) -> Attack:
+def _one_run(walk: Walk, canaries: int, confidence: float, rng: np.random.Generator) -> BudgetAttack:
     """Guess which canaries were in the table of a single run.
 
     Other runs, made before, decide what a canary's score is and about how many is guessed.
@@ -294,7 +294,7 @@ def _one_run(walk: Walk, canaries: int, confidence: float, rng: np.random.Genera
     right, made = _right(present, facts @ weights, max(_GUESSED, key=evidence))
     lower = epsilon_of_guesses(len(each), made, right, stated.delta, confidence)
     detail = f"{right} of {made} guesses right, {len(each)} canaries"
-    return Attack("one run", "epsilon", stated.epsilon, stated.delta, lower, detail)
+    return BudgetAttack("one run", "epsilon", stated.epsilon, stated.delta, lower, detail)
 
 
 def _distinct(walk: Walk, canaries: int, rng: np.random.Generator) -> Codes:

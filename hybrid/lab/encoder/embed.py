@@ -15,7 +15,7 @@ from hybrid.evaluation.engine.encoding import Encoded, Encoding, row_keys
 from hybrid.evaluation.engine.neighbours import nearest
 from hybrid.evaluation.engine.space import Columns, Space
 from hybrid.evaluation.options import EncoderOptions
-from hybrid.lab.encoder.network import Inputs, Network, inputs_of, random_masks, untrained
+from hybrid.lab.encoder.network import InputScales, Network, inputs_of, random_masks, untrained
 
 DIGITS = 6
 """Decimals of a coordinate: points that differ by rounding alone are one point."""
@@ -25,7 +25,7 @@ CHECKED = 500
 """Held-back records of the self-check, at most."""
 
 
-class Check(NamedTuple):
+class EncoderCheck(NamedTuple):
     """Recognition of records that an encoder was not trained on."""
 
     records: int
@@ -41,7 +41,7 @@ class Check(NamedTuple):
 class Encoder:
     """A network with the coding it reads."""
 
-    inputs: Inputs
+    inputs: InputScales
     network: Network
 
     def points(self, records: Encoded, shown: Array | None = None) -> Array:
@@ -77,7 +77,7 @@ class Embedding:
     encoder: Encoder
     space: Context
     """The metrics' context whose records are the encoder's points."""
-    check: Check
+    check: EncoderCheck
 
 
 class _Embedded(Context):
@@ -204,7 +204,7 @@ def _embedding(context: Context, encoder: Encoder, held: Array) -> Embedding:
     return Embedding(encoder, _Embedded(context, encoder), checked(encoder, records, chosen(context), context.seed))
 
 
-def checked(encoder: Encoder, records: Encoded, options: EncoderOptions, seed: int) -> Check:
+def checked(encoder: Encoder, records: Encoded, options: EncoderOptions, seed: int) -> EncoderCheck:
     """Recognition of records by two random masks.
 
     Each of at most 500 records is hidden twice; a find counts if no other record's second point is nearer.
@@ -214,7 +214,9 @@ def checked(encoder: Encoder, records: Encoded, options: EncoderOptions, seed: i
     n, p = some.ranks.shape
     first, second = (encoder.network.points(encoder.inputs.code(some, random_masks(n, p, rng))) for _ in range(2))
     similar = first @ second.T
-    return Check(n, float((similar.argmax(axis=1) == np.arange(n)).mean()), 1 / n, loss(similar, options.temperature))
+    return EncoderCheck(
+        n, float((similar.argmax(axis=1) == np.arange(n)).mean()), 1 / n, loss(similar, options.temperature)
+    )
 
 
 def loss(similar: Array, temperature: float) -> float:

@@ -40,7 +40,7 @@ class Coded(NamedTuple):
 
 
 @dataclass(frozen=True)
-class Inputs:
+class InputScales:
     """Scales and categories of the judged table: what its holder can know."""
 
     numeric: Array
@@ -81,7 +81,7 @@ class Inputs:
         return Coded(numbers, absent.astype(np.float64), tokens)
 
 
-def inputs_of(encoding: Encoding, table: Encoded) -> Inputs:
+def inputs_of(encoding: Encoding, table: Encoded) -> InputScales:
     """Learn scales and categories from the judged table."""
     numeric, other = np.flatnonzero(encoding.continuous), np.flatnonzero(~encoding.continuous)
     values = table.numbers[:, numeric]
@@ -93,7 +93,7 @@ def inputs_of(encoding: Encoding, table: Encoded) -> Inputs:
     for column in other:
         ranks = table.ranks[:, column]
         known.append(np.bincount(ranks[ranks >= 0], minlength=int(encoding.cardinality[column])) > 0)
-    return Inputs(numeric, other, center, np.where(spread > 0, spread, 1.0), tuple(known))
+    return InputScales(numeric, other, center, np.where(spread > 0, spread, 1.0), tuple(known))
 
 
 def random_masks(n: int, p: int, rng: np.random.Generator) -> Array:
@@ -154,7 +154,7 @@ def _gelu(x: Array) -> Array:
     return result
 
 
-def untrained(inputs: Inputs, options: EncoderOptions, seed: int) -> Network:
+def untrained(inputs: InputScales, options: EncoderOptions, seed: int) -> Network:
     """The network with random weights.
 
     Embeddings are standard normal, linear layers uniform within 1/sqrt(inputs), as PyTorch begins. Every column has a
@@ -187,6 +187,6 @@ def _category_width(categories: int, options: EncoderOptions) -> int:
     return max(2, min(16, -(-categories // 2))) if options.categories is None else options.categories
 
 
-def dimensions(inputs: Inputs, options: EncoderOptions) -> int:
+def dimensions(inputs: InputScales, options: EncoderOptions) -> int:
     """Dimensions of a point."""
     return options.dimensions or min(30, max(8, round(2 * inputs.n_columns / 3)))

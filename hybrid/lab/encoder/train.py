@@ -20,7 +20,7 @@ from hybrid.base.arrays import Array
 from hybrid.base.rng import rng_for
 from hybrid.evaluation.engine.encoding import Encoded
 from hybrid.evaluation.options import EncoderOptions
-from hybrid.lab.encoder.network import HIDDEN, Coded, Inputs, Network, random_masks
+from hybrid.lab.encoder.network import HIDDEN, Coded, InputScales, Network, random_masks
 
 DROPOUT = 0.1
 _training = threading.Lock()
@@ -28,7 +28,7 @@ _training = threading.Lock()
 
 
 def train(
-    network: Network, inputs: Inputs, records: Encoded, held: Encoded, options: EncoderOptions, seed: int
+    network: Network, inputs: InputScales, records: Encoded, held: Encoded, options: EncoderOptions, seed: int
 ) -> Network:
     """Train an encoder to recognize records behind two random masks.
 
@@ -103,7 +103,7 @@ def _dropped(x: Tensor, drops: torch.Generator) -> Tensor:
     return x * (torch.rand(x.shape, generator=drops) >= DROPOUT) / (1 - DROPOUT)
 
 
-def _hidden_twice(inputs: Inputs, records: Encoded, rng: np.random.Generator) -> tuple[Coded, Coded]:
+def _hidden_twice(inputs: InputScales, records: Encoded, rng: np.random.Generator) -> tuple[Coded, Coded]:
     n, p = records.ranks.shape
     first, second = (inputs.code(records, random_masks(n, p, rng)) for _ in range(2))
     return first, second

@@ -10,8 +10,8 @@ from typing import Any
 
 from hybrid.base.errors import ConfigError
 from hybrid.base.language import Language, NoTranslation, language_of
+from hybrid.base.words import listed
 from hybrid.base.yaml_document import flow
-from hybrid.constraints.constraint import listed
 from hybrid.constraints.discover import Suggestion
 from hybrid.constraints.kinds.combinations import Combinations
 from hybrid.pipeline.starter.column_names import has_phrase, vocabulary
@@ -66,7 +66,8 @@ def possible_targets(table: Table, columns: Sequence[GuessedColumn], data: Path 
     """Columns that might be predicted though their name does not say so.
 
     That is the one that is called as the file, and the first or the last one if it has few values; where neither has,
-    the last one, of numbers that few others know.
+    the last one, of numbers that few others know. What another column tells (its square, a code of its categories) is
+    computed, not predicted.
     """
     known = vocabulary()
     file = set() if data is None else set(known.split(data.stem))
@@ -85,7 +86,9 @@ def possible_targets(table: Table, columns: Sequence[GuessedColumn], data: Path 
     ends = [one.column.name for one in open_ if one in (learned[0], learned[-1])]
     classes = [name for name in ends if distinct[name] <= MOST_CLASSES]
     last = [one.column.name for one in open_ if one is columns[-1]]
-    return list(dict.fromkeys([*named, *(classes or last)]))
+    possible = list(dict.fromkeys([*named, *(classes or last)]))
+    told = {name for _, name in functional_dependencies(table, possible, [one.column.name for one in learned])}
+    return [name for name in possible if name not in told]
 
 
 def questions(tables: Sequence[AskedTable]) -> Iterator[str]:

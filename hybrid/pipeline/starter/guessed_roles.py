@@ -336,7 +336,8 @@ def role_by_name(column: Column, distinct: int) -> GuessedRole | None:
 
 def _by_values(column: Column, values: pd.Series, distinct: int) -> GuessedRole:
     count = f"{distinct:,} different values"
-    if ends_in_number(column.name) and distinct > min(MANY_VALUES, max(MOST_CLASSES, len(values) / _ROWS_OF_A_GROUP)):
+    many = distinct > min(MANY_VALUES, max(MOST_CLASSES, len(values) / _ROWS_OF_A_GROUP))
+    if many and ends_in_number(column.name) and column.kind is not Kind.DECIMAL:
         return GuessedRole(Role.UNDECIDED, False, f"{count}; the name suggests a number: of persons, or of things?")
     if column.kind is Kind.CATEGORICAL:
         if _matching(column, values, _DIAGNOSIS) >= _MOSTLY and distinct > MOST_CLASSES:

@@ -18,12 +18,11 @@ from hybrid.pipeline.starter.column_names import identity_of, vocabulary
 from hybrid.pipeline.starter.references import Declared
 from hybrid.table import Column, Kind, Table
 from hybrid.table.data_options import DataOptions
-from hybrid.table.file_formats import CSV_SUFFIXES, SPREADSHEET_SUFFIXES, TYPED_SUFFIXES, is_csv
+from hybrid.table.file_formats import CSV_SUFFIXES, PARQUET_SUFFIXES, SPREADSHEET_SUFFIXES, TYPED_SUFFIXES, is_csv
 from hybrid.table.file_problems import refuse_other_format
 from hybrid.table.files import File
 from hybrid.table.read_file import parquet_metadata, read_table
 from hybrid.table.read_options import ALL_ACCEPTED, ColumnOptions, ReadOptions
-from hybrid.table.schema import PARQUET_SUFFIXES
 from hybrid.table.sources.sql import SqlOptions, read_sql
 from hybrid.table.spreadsheets import sheet_names
 from hybrid.table.sql_connection import connect, sqlalchemy

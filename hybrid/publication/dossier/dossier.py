@@ -12,45 +12,45 @@ from typing import Any
 import yaml
 
 from hybrid.publication.criteria import QUESTIONS
-from hybrid.publication.dossier import checked, told
-from hybrid.publication.dossier.stated import Fact, Stated, read_stated
+from hybrid.publication.dossier import facts
+from hybrid.publication.dossier.source import DossierSource, Fact, read_source
 
-FACTS: dict[str, Callable[[Stated], Iterator[Fact]]] = {
-    "singling_out": checked.about("singling out"),
-    "linkability": checked.about("linkability"),
-    "inference": checked.about("inference"),
-    "membership": checked.about("membership"),
-    "copies": checked.about("copies"),
-    "other_rules": checked.other_rules,
-    "attacks": checked.attacks,
-    "not_attacked": told.sentences("not_attacked"),
-    "rows": told.rows,
-    "made": told.made,
-    "in_short": checked.in_short(*QUESTIONS),
-    "copies_in_short": checked.in_short("copies"),
-    "inference_in_short": checked.in_short("inference"),
-    "membership_in_short": checked.in_short("membership"),
-    "uses": told.uses,
-    "source": told.said("source", "Real records behind the table"),
-    "control": checked.control,
-    "planted": checked.planted,
-    "identifiers": told.identifiers,
-    "columns": told.columns,
-    "kept_back": told.kept_back,
-    "model": checked.model,
-    "processing": told.processing,
-    "size": told.sentences("table"),
-    "anonymity": told.anonymity,
-    "described": told.described,
-    "guarantee": told.guarantee,
-    "decisions": told.decisions,
-    "roles": told.roles,
-    "signature": told.signature,
-    "open_rules": checked.open_rules,
-    "unmet": checked.unmet,
-    "budget": checked.terms,
-    "unit": told.unit,
-    "account": told.account,
+FACTS: dict[str, Callable[[DossierSource], Iterator[Fact]]] = {
+    "singling_out": facts.about("singling out"),
+    "linkability": facts.about("linkability"),
+    "inference": facts.about("inference"),
+    "membership": facts.about("membership"),
+    "copies": facts.about("copies"),
+    "other_rules": facts.other_rules,
+    "attacks": facts.attacks,
+    "not_attacked": facts.sentences("not_attacked"),
+    "rows": facts.rows,
+    "made": facts.made,
+    "in_short": facts.in_short(*QUESTIONS),
+    "copies_in_short": facts.in_short("copies"),
+    "inference_in_short": facts.in_short("inference"),
+    "membership_in_short": facts.in_short("membership"),
+    "uses": facts.uses,
+    "source": facts.said("source", "Real records behind the table"),
+    "control": facts.control,
+    "planted": facts.planted,
+    "identifiers": facts.identifiers,
+    "columns": facts.columns,
+    "kept_back": facts.kept_back,
+    "model": facts.model,
+    "processing": facts.processing,
+    "size": facts.sentences("table"),
+    "anonymity": facts.anonymity,
+    "described": facts.described,
+    "guarantee": facts.guarantee,
+    "decisions": facts.decisions,
+    "roles": facts.roles,
+    "signature": facts.signature,
+    "open_rules": facts.open_rules,
+    "unmet": facts.unmet,
+    "budget": facts.terms,
+    "unit": facts.unit,
+    "account": facts.account,
 }
 """Every fact by the name that ``headings.yaml`` gives it."""
 
@@ -69,7 +69,7 @@ class Item:
 
 
 @dataclass(frozen=True)
-class Part:
+class Framework:
     """Headings of one framework."""
 
     title: str
@@ -87,7 +87,7 @@ class Dossier:
     """That no legal conclusion is stated."""
     head: tuple[Fact, ...]
     """What the table is, and what was decided."""
-    parts: tuple[Part, ...]
+    parts: tuple[Framework, ...]
     """One per framework."""
     language: str | None = None
     """Language of the publisher's words (BCP 47), where it was stated."""
@@ -105,15 +105,15 @@ def dossier_of(folder: Path) -> Dossier:
     Raises
     ------
     ConfigError, DataError, VerificationError
-        As :func:`hybrid.publication.dossier.stated.read_stated`.
+        As :func:`hybrid.publication.dossier.source.read_source`.
     """
-    stated, table = read_stated(folder), headings()
+    source, table = read_source(folder), headings()
     return Dossier(
-        title=f"{stated.content['name']}, {_place(stated)}",
+        title=f"{source.content['name']}, {_place(source)}",
         note=table["note"],
-        head=tuple(dict.fromkeys(_head(stated))),
-        parts=tuple(_part(part, stated) for part in table["parts"] if part.get("only") != "dp" or stated.is_dp),
-        language=stated.language,
+        head=tuple(dict.fromkeys(_head(source))),
+        parts=tuple(_part(part, source) for part in table["parts"] if part.get("only") != "dp" or source.is_dp),
+        language=source.language,
     )
 
 
@@ -125,22 +125,22 @@ def headings() -> Mapping[str, Any]:
     return found
 
 
-def _place(stated: Stated) -> str:
-    return f"release {stated.content['release']}" if stated.is_release else "a run that is not published"
+def _place(source: DossierSource) -> str:
+    return f"release {source.content['release']}" if source.is_release else "a run that is not published"
 
 
-def _head(stated: Stated) -> Iterator[Fact]:
-    for name in (*(["budget"] if stated.is_dp else []), "rows", "made", "decisions", "open_rules"):
-        yield from FACTS[name](stated)
+def _head(source: DossierSource) -> Iterator[Fact]:
+    for name in (*(["budget"] if source.is_dp else []), "rows", "made", "decisions", "open_rules"):
+        yield from FACTS[name](source)
 
 
-def _part(part: Mapping[str, Any], stated: Stated) -> Part:
+def _part(part: Mapping[str, Any], source: DossierSource) -> Framework:
     items = (
         Item(
             item["heading"],
-            tuple(dict.fromkeys(fact for name in item["facts"] for fact in FACTS[name](stated))),
+            tuple(dict.fromkeys(fact for name in item["facts"] for fact in FACTS[name](source))),
             item["person"],
         )
         for item in part["items"]
     )
-    return Part(part["title"], part["about"].strip(), tuple(items))
+    return Framework(part["title"], part["about"].strip(), tuple(items))

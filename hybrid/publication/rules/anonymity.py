@@ -7,7 +7,7 @@ from typing import Literal
 
 from hybrid.anonymize.result import AnonymizationResult
 from hybrid.evaluation.measure import Direction
-from hybrid.publication.rules.rule import Facts, JudgedNumber, Rule, RuleKind, limited, missing, text_of
+from hybrid.publication.rules.rule import Facts, JudgedNumber, PolicyRule, RuleKind, limited, missing, text_of
 from hybrid.publication.table_facts import few, public_household
 from hybrid.publication.verdict import Check
 
@@ -15,7 +15,7 @@ _NOTHING = "nothing was anonymized"
 _WHOLE = "the whole table, from which the records learned from were drawn,"
 
 
-class AnonymityRule(Rule):
+class AnonymityRule(PolicyRule):
     """A limit on the anonymized (intermediate) table."""
 
     quantity: Literal["k", "l", "suppressed_share", "household_risk"]

@@ -10,12 +10,12 @@ from typing import Literal
 
 from hybrid.evaluation.measure import Direction
 from hybrid.publication.composition import Exposure
-from hybrid.publication.rules.rule import Facts, JudgedNumber, Rule, RuleKind, limited, missing, text_of
+from hybrid.publication.rules.rule import Facts, JudgedNumber, PolicyRule, RuleKind, limited, missing, text_of
 from hybrid.publication.table_facts import ROUNDED_TO, few
 from hybrid.publication.verdict import Check
 
 
-class HistoryRule(Rule):
+class HistoryRule(PolicyRule):
     """Limit on joint disclosure with all earlier releases of the data set."""
 
     quantity: Literal["exposed_share", "smallest_joint_class"]

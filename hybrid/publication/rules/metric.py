@@ -15,7 +15,7 @@ from hybrid.evaluation.registry import RENAMED
 from hybrid.evaluation.trust import Needed, TrustLeague
 from hybrid.publication.criteria import criterion_of
 from hybrid.publication.rules.comparisons import COMPARISONS, MEASURED, Compared
-from hybrid.publication.rules.rule import Facts, JudgedNumber, Rule, RuleKind, limited, missing, text_of
+from hybrid.publication.rules.rule import Facts, JudgedNumber, PolicyRule, RuleKind, limited, missing, text_of
 from hybrid.publication.verdict import Check
 
 _NO_TRUST = "measure a table like this one in a laboratory (hybrid lab) and name its league, or judge by another metric"
@@ -29,7 +29,7 @@ else:
     Compare = Literal[tuple(COMPARISONS)]
 
 
-class MetricRule(Rule):
+class MetricRule(PolicyRule):
     """A limit on a metric of the evaluation."""
 
     metric: str

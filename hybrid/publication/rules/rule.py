@@ -52,7 +52,7 @@ numbers: numbers with so many digits together that a copy stands out.
 Control records are none of them."""
 
 
-class Rule(Options):
+class PolicyRule(Options):
     """Common options of rules: two limits and the sentences around them."""
 
     name: str = Field(min_length=1)
@@ -105,7 +105,7 @@ class Rule(Options):
 
 NOT_RULED_OUT = "More than that was not found, but with so few people it cannot be ruled out."
 """What is said of a number that passes although the upper end of its interval is beyond the limit."""
-AnyRule = TypeVar("AnyRule", bound=Rule)
+AnyRule = TypeVar("AnyRule", bound=PolicyRule)
 
 
 @dataclass(frozen=True)
@@ -193,7 +193,7 @@ class JudgedNumber:
     """The number at which there is no excess."""
 
 
-def limited(rule: Rule, found: JudgedNumber) -> Check:
+def limited(rule: PolicyRule, found: JudgedNumber) -> Check:
     """The check of a number against both limits of its rule."""
     status: Status = "pass"
     limit = rule.block if rule.review is None else rule.review
@@ -212,13 +212,13 @@ def limited(rule: Rule, found: JudgedNumber) -> Check:
     return replace(judged, message=f"{message} {NOT_RULED_OUT}") if judged.standing == "not ruled out" else judged
 
 
-def _beyond(rule: Rule, number: float, limit: float | None) -> bool:
+def _beyond(rule: PolicyRule, number: float, limit: float | None) -> bool:
     if limit is None:
         return False
     return number > limit if rule.better == "lower" else number < limit
 
 
-def missing(rule: Rule, reason: str, lacks: str | None = None, details: str = "") -> Check:
+def missing(rule: PolicyRule, reason: str, lacks: str | None = None, details: str = "") -> Check:
     """The check of a number that does not exist, for a reason.
 
     ``lacks`` is the one thing for want of which it does not exist, ``details`` the number by the program's own names.
@@ -234,7 +234,7 @@ def missing(rule: Rule, reason: str, lacks: str | None = None, details: str = ""
     return replace(_said(rule, status, message), details=details)
 
 
-def _said(rule: Rule, status: Status, message: str) -> Check:
+def _said(rule: PolicyRule, status: Status, message: str) -> Check:
     if status == "pass":
         return Check(rule.name, status, message)
     return Check(rule.name, status, f"{message} {rule.reason}", rule.hint, reason=rule.reason)

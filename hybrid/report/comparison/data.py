@@ -14,13 +14,7 @@ import pandas as pd
 
 from hybrid.analysis import Answers, Results
 from hybrid.analysis.contrasts import CONFIDENCE, Estimate
-from hybrid.analysis.differences import (
-    PairedDifference,
-    ParadoxVerdict,
-    headlines,
-    paradox_verdict,
-    relative_change,
-)
+from hybrid.analysis.differences import PairedDifference, ParadoxVerdict, headlines, paradox_verdict, relative_change
 from hybrid.analysis.effects import MetricEffects
 from hybrid.analysis.ranking import BestByMetric
 from hybrid.analysis.recommend import CandidateConfiguration, Recommendation

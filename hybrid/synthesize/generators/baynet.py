@@ -27,7 +27,7 @@ from hybrid.base.errors import GeneratorError
 from hybrid.base.options import Options
 from hybrid.base.progress import Progress
 from hybrid.base.rng import rng_for
-from hybrid.synthesize.protocol import Cost, Encoded, Encoding, Feature
+from hybrid.synthesize.protocol import Cost, DrawnColumns, Encoded, Encoding, Feature
 
 
 @dataclass(frozen=True)
@@ -284,12 +284,12 @@ class BaynetModel:
     tables: tuple[Array, ...]
     edges: Mapping[int, Array]
 
-    def draw(self, n_rows: int, seed: int) -> list[Array]:
+    def draw(self, n: int, seed: int) -> DrawnColumns:
         rng = rng_for(seed, "baynet draw")
-        drawn = draw_rows(self.sizes, self.nodes, self.tables, n_rows, rng)
+        drawn = draw_rows(self.sizes, self.nodes, self.tables, n, rng)
         for at, edges in self.edges.items():
             drawn[at] = rng.uniform(edges[drawn[at]], edges[drawn[at] + 1])
-        return drawn
+        return DrawnColumns(drawn)
 
     def save(self, folder: Path) -> None:
         joblib.dump(self, folder / _FILE)

@@ -4,6 +4,10 @@ The first column is drawn from its own distribution. Every next column is drawn 
 columns before it: a synthetic record falls into a leaf and takes the value of one of the training records
 there (Reiter, J. Off. Stat. 21(3), 2005; Nowok, Raab, Dibben, J. Stat. Softw. 74(11), 2016,
 doi:10.18637/jss.v074.i11).
+
+Rows of persons, or of parents, follow one after another (:mod:`hybrid.synthesize.generators.person_rows`): the person
+table is drawn by such trees, and every column of a row from a tree grown on what is known before the row, and the
+columns drawn before in the same row.
 """
 
 from __future__ import annotations
@@ -23,9 +27,21 @@ from hybrid.base.errors import GeneratorError
 from hybrid.base.options import Options
 from hybrid.base.progress import Progress
 from hybrid.base.rng import rng_for
+from hybrid.synthesize.generators.person_rows import (
+    BEFORE,
+    PERSON,
+    ROW,
+    TIME,
+    Known,
+    PersonTable,
+    RowPlan,
+    TrainingRows,
+    person_table,
+    training_rows,
+)
 from hybrid.synthesize.generators.regressions import LinearStep, LogisticStep, Method, fit_regression, refuse_methods
 from hybrid.synthesize.generators.trees import DonorTree, K, TreeLimits, grow, occurrences, only, person_weights
-from hybrid.synthesize.protocol import Cost, Encoded, Encoding, Feature, SequenceModel, Sequences
+from hybrid.synthesize.protocol import Children, Cost, DrawnColumns, Encoded, Encoding, Feature
 from hybrid.table.holders import n_with_key
 
 CROWD = 10
@@ -134,13 +150,13 @@ def leaf_odds(
     numpy.ndarray, shape (n,), float64
         0: as frequent as among other people; larger: more.
     """
-    if tree.missing is not None:
-        lacks, lack = np.isnan(values), np.isnan(reference)
-        flags, others = lacks.astype(np.int32), lack.astype(np.int32)
-        present = only(known_reference, ~lack)
-        of_values = leaf_odds(replace(tree, missing=None), known, values, present, reference[~lack])
-        of_flags = leaf_odds(tree.missing, known, flags, known_reference, others)
-        of_both: Array = of_flags + np.where(lacks, 0.0, of_values)
+    if tree.apart:
+        first, rest = tree.apart[0], replace(tree, apart=tree.apart[1:])
+        holds, hold = first.has(values), first.has(reference)
+        flags, others = holds.astype(np.int32), hold.astype(np.int32)
+        of_flags = leaf_odds(first.holders, known, flags, known_reference, others)
+        of_values = leaf_odds(rest, known, values, only(known_reference, ~hold), reference[~hold])
+        of_both: Array = of_flags + np.where(holds, 0.0, of_values)
         return of_both
     if tree.certain is not None:
         groups, rest = tree.certain, replace(tree, certain=None)
@@ -237,7 +253,10 @@ class CartModel:
     steps: tuple[DonorTree[int] | LinearStep | LogisticStep, ...]
     smoothers: Mapping[int, Smoother]
 
-    def draw(self, n_rows: int, seed: int, given: Sequence[Array] = ()) -> list[Array]:
+    def draw(self, n: int, seed: int) -> DrawnColumns:
+        return DrawnColumns(self.columns(n, seed))
+
+    def columns(self, n_rows: int, seed: int, given: Sequence[Array] = ()) -> list[Array]:
         """Draw all columns but the first ones that are ``given``, which stay as they are."""
         rng = rng_for(seed, "cart draw")
         drawn: dict[int, Array] = dict(enumerate(given))
@@ -263,6 +282,7 @@ class Cart:
     extra: ClassVar[str | None] = None
     environment: ClassVar[str | None] = None
     resumes: ClassVar[bool] = False
+    learns_parents: ClassVar[bool] = True
     Options: ClassVar[type[Options]] = CartOptions
     presets: ClassVar[Mapping[str, Mapping[str, Any]]] = {
         "default": {},
@@ -283,45 +303,14 @@ class Cart:
         seed: int,
         progress: Progress,
         unfinished: Path | None = None,  # noqa: ARG002  (it takes seconds)
-    ) -> CartModel:
-        refuse_methods(data.features, options.methods)
-        limits, holders = options.limits(n_with_key(data.persons))
-        order = drawing_order(data, options.visit_order, limits.least)
-        rng = rng_for(seed, "cart fit")
-        weights = person_weights(data.persons)
-        steps: list[DonorTree[int] | LinearStep | LogisticStep] = []
-        for position, target in enumerate(order):
-            before, method = order[:position], options.methods.get(data.features[target].name, "tree")
-            if method == "tree":
-                known = {at: data.columns[at] for at in before}
-                features = {at: data.features[at] for at in before}
-                column = (target, data.features[target], data.columns[target])
-                steps.append(grow(column, known, features, data.persons, limits, rng))
-            else:
-                steps.append(fit_regression(data, target, before, method, limits.least, weights))
-            progress("fit cart", position + 1, len(order))
-        smoothers = {
-            at: Smoother.of(data.columns[at], holders, data.persons)
-            for at, feature in enumerate(data.features)
-            if holders and not feature.is_discrete and options.methods.get(feature.name) != "linear"
-        }
-        return CartModel(tuple(steps), smoothers)
-
-    def learn_sequences(
-        self,
-        data: Sequences,
-        options: CartOptions,
-        seed: int,
-        progress: Progress,
-        unfinished: Path | None = None,  # noqa: ARG002  (grows in minutes)
-    ) -> SequenceModel:
-        from hybrid.synthesize.generators.cart_sequences import learn_sequences
-
+    ) -> CartModel | CartSequenceModel:
+        if not isinstance(data, Children):
+            return _learn_rows(data, options, seed, progress)
         if options.methods:
             raise GeneratorError(
                 "cart: methods are for tables with one row per person", hint="leave methods out, or data.order"
             )
-        return learn_sequences(data, options, seed, progress)
+        return _learn_children(data, options, seed, progress)
 
     def log_odds(self, model: CartModel, people: Encoded, reference: Encoded, seed: int) -> Array:  # noqa: ARG002
         """Odds by the leaves, summed over the columns with a tree: regressions keep no values."""
@@ -332,18 +321,40 @@ class Cart:
                 odds += leaf_odds(step, known, known[step.target], others, others[step.target])
         return odds
 
-    def load_sequences(self, folder: Path) -> SequenceModel:
-        from hybrid.synthesize.generators.cart_sequences import load_sequences
-
-        return load_sequences(folder)
-
-    def load(self, folder: Path) -> CartModel:
-        model: CartModel = joblib.load(folder / _FILE)
+    def load(self, folder: Path) -> CartModel | CartSequenceModel:
+        model: CartModel | CartSequenceModel = joblib.load(folder / _FILE)
         return model
 
 
 SPLIT_BOTH = 2
 """Leaves that the people must fill who differ from the most frequent value: of fewer, no tree splits once more."""
+
+
+def _learn_rows(data: Encoded, options: CartOptions, seed: int, progress: Progress, given: int = 0) -> CartModel:
+    """Learn the columns of a table; the first ``given`` ones are given whenever others are drawn, and have no trees."""
+    refuse_methods(data.features, options.methods)
+    limits, holders = options.limits(n_with_key(data.persons))
+    drawn = [at for at in drawing_order(data, options.visit_order, limits.least) if at >= given]
+    order = [*range(given), *drawn]
+    rng = rng_for(seed, "cart fit")
+    weights = person_weights(data.persons)
+    steps: list[DonorTree[int] | LinearStep | LogisticStep] = []
+    for position, target in enumerate(drawn, given):
+        before, method = order[:position], options.methods.get(data.features[target].name, "tree")
+        if method == "tree":
+            known = {at: data.columns[at] for at in before}
+            features = {at: data.features[at] for at in before}
+            column = (target, data.features[target], data.columns[target])
+            steps.append(grow(column, known, features, data.persons, limits, rng))
+        else:
+            steps.append(fit_regression(data, target, before, method, limits.least, weights))
+        progress("fit cart", position + 1, len(order))
+    smoothers = {
+        at: Smoother.of(data.columns[at], holders, data.persons)
+        for at, feature in enumerate(data.features)
+        if at >= given and holders and not feature.is_discrete and options.methods.get(feature.name) != "linear"
+    }
+    return CartModel(tuple(steps), smoothers)
 
 
 def drawing_order(data: Encoded, first: tuple[str, ...], least: int) -> list[int]:
@@ -377,3 +388,184 @@ def _people_apart(column: Array, persons: Array) -> int:
     """People with another value than the most frequent one."""
     _, codes = np.unique(column, return_inverse=True)
     return n_with_key(persons[codes != np.bincount(codes).argmax()])
+
+
+MOST_TRIES = 10
+"""Draws, at most, of a value that must differ from that of the row before."""
+USUAL = "usual"
+"""Name of the share of people like the row's person who have the value of the row before."""
+
+
+@dataclass(frozen=True)
+class RepeatTree:
+    """Tree of a column's repeats: whether a row has the value of the row before."""
+
+    whether: DonorTree[str]
+    """1 where it has, 0 where a new value is drawn."""
+    usual: DonorTree[str] | None
+    """Of a discrete column, the first rows' values by the person's columns: how usual the value before is among people
+    like the person. Who was in a hospital far from home rarely is there again; without this no single column says so,
+    and rows would drift away from their person, one after another."""
+
+    def draw(self, known: Known, last: Array, rng: np.random.Generator) -> Mask:
+        """Rows that repeat the value of the row before; shape (n,)."""
+        if self.usual is not None:
+            known = known | {USUAL: self.usual.shares(known, last)}
+        repeated: Mask = self.whether.draw(known, len(last), rng) == 1
+        return repeated
+
+
+@dataclass(frozen=True)
+class CartSequenceModel:
+    """Trees of persons and of rows. Private: donors are training values."""
+
+    people: CartModel
+    """Of the person table; without the first value and the span of the order, where ``ends`` draws these."""
+    ends: CartModel | None
+    """Of the whole person table, from the persons who have rows; None where all have."""
+    plan: RowPlan
+    """What is known before each row."""
+    steps: tuple[DonorTree[str], ...]
+    """One per column of a row, in the order of drawing; the column that orders them first."""
+    repeats: Mapping[int, RepeatTree]
+    """Of the columns whose value often is that of the row before."""
+    smoothers: Mapping[int, Smoother]
+    """Of the columns of a row."""
+
+    def draw(self, n: int, seed: int) -> DrawnColumns:
+        return self._drawn((), n, rng_for(seed, "cart sequences draw"))
+
+    def draw_below(self, parents: Sequence[Array], n_parents: int, seed: int) -> DrawnColumns:
+        return self._drawn(parents, n_parents, rng_for(seed, "cart sequences draw rows"))
+
+    def _drawn(self, given: Sequence[Array], n: int, rng: np.random.Generator) -> DrawnColumns:
+        """Persons and their rows; the first columns of the person table may be given."""
+        people = self.people.columns(n, int(rng.integers(2**31)), given)
+        if self.ends is not None:
+            people = self.ends.columns(n, int(rng.integers(2**31)), people)
+        return self.plan.draw(people, lambda known, before, position: self._row(known, before, position, rng))
+
+    def save(self, folder: Path) -> None:
+        joblib.dump(self, folder / _FILE)
+
+    def _row(self, known: Known, before: Sequence[Array], position: int, rng: np.random.Generator) -> list[Array]:
+        row: dict[int, Array] = {}
+        for step in self.steps:
+            last = before[step.target]
+            if step.target == self.plan.order:
+                first = position == 0 and self.plan.first_at is not None
+                gap = np.zeros(len(last)) if first else self._new(step, known, len(last), rng)
+                row[step.target] = known[TIME] = self.plan.time(known, gap, last, position)
+            else:
+                row[step.target] = known[f"{ROW}{step.target}"] = self._value(step, known, last, position, rng)
+        return [row[at] for at in range(len(self.plan.features))]
+
+    def _value(self, step: DonorTree[str], known: Known, last: Array, position: int, rng: np.random.Generator) -> Array:
+        new = self._new(step, known, len(last), rng)
+        if position == 0 or step.target not in self.repeats:
+            return new
+        same = self.repeats[step.target].draw(known, last, rng)
+        for _ in range(MOST_TRIES):
+            equal = np.flatnonzero(~same & (new == last))
+            if not len(equal):
+                break
+            new[equal] = self._new(step, {name: column[equal] for name, column in known.items()}, len(equal), rng)
+        return np.where(same, last, new)
+
+    def _new(self, step: DonorTree[str], known: Known, n_rows: int, rng: np.random.Generator) -> Array:
+        new, smoother = step.draw(known, n_rows, rng), self.smoothers.get(step.target)
+        return new if smoother is None else smoother.apply(new, rng)
+
+
+def _learn_children(data: Children, options: CartOptions, seed: int, progress: Progress) -> CartSequenceModel:
+    """Grow the trees of the person table and of the rows.
+
+    Options are those of :class:`CartOptions`. Leaves of rows hold rows of at least ``min_leaf`` persons, or all rows;
+    where it is not configured, it follows the number of persons, for the person table and the rows alike.
+    """
+    limits, holders = options.limits(n_with_key(data.parents.persons))
+    table = person_table(data)
+    plan, order = RowPlan.of(data, table), data.order
+    static = {feature.name for feature in data.parents.features}
+    first = [tuple(n for n in options.visit_order if (n in static) is side) for side in (True, False)]
+    own = options.model_copy(update={"visit_order": first[0], "min_leaf": limits.least, "smoothing": holders})
+    people, ends = _learn_people(table, data, own, seed, progress)
+    rows, rng = training_rows(data, table, plan), rng_for(seed, "cart sequences fit")
+    targets = list(dict.fromkeys([*([] if order is None else [order]), *drawing_order(data, first[1], limits.least)]))
+    steps, repeats = _grow_all(rows, targets, order, limits, rng, progress)
+    smoothers = {}
+    for at, feature in enumerate(data.features):
+        if holders and (at == order or not feature.is_discrete):
+            used = rows.later if at == order else np.arange(len(rows.persons))
+            smoothers[at] = Smoother.of(rows.targets[at][used], holders, rows.persons[used])
+    return CartSequenceModel(people, ends, plan, tuple(steps), repeats, smoothers)
+
+
+def _learn_people(
+    table: PersonTable, data: Children, options: CartOptions, seed: int, progress: Progress
+) -> tuple[CartModel, CartModel | None]:
+    """Trees of the person table; where persons have no rows, those of the extent of the rows are apart."""
+    encoded, rows, given = table.encoded, data.counts > 0, table.n_static if data.given else 0
+    if rows.all() or table.first_at is None or not rows.any():
+        return _learn_rows(encoded, options, seed, progress, given), None
+    some = table.counts_at + 1
+    people = Encoded(encoded.features[:some], encoded.columns[:some], encoded.persons)
+    ends = _learn_rows(encoded.take(rows), options, seed, progress, some)
+    return _learn_rows(people, options, seed, progress, given), ends
+
+
+def _grow_all(
+    rows: TrainingRows,
+    targets: Sequence[int],
+    order: int | None,
+    limits: TreeLimits,
+    rng: np.random.Generator,
+    progress: Progress,
+) -> tuple[list[DonorTree[str]], dict[int, RepeatTree]]:
+    """Trees of the columns of a row, and of their repeats.
+
+    The column that orders the rows learns from rows that follow another one; a column with repeats from the others.
+    """
+    everything = np.arange(len(rows.persons))
+    drawn, steps = rows.given, list[DonorTree[str]]()
+    repeats: dict[int, RepeatTree] = {}
+    for number, target in enumerate(targets):
+        same = everything[:0] if target == order else rows.repeated(target)
+        if len(same):
+            repeats[target] = _grow_repeats(rows, target, same, drawn, limits, rng)
+        used = rows.later if target == order else np.setdiff1d(everything, same)
+        steps.append(_grow(rows, (target, rows.kind(target), rows.targets[target]), drawn, used, limits, rng))
+        drawn.append(TIME if target == order else f"{ROW}{target}")
+        progress("fit rows of persons", number + 1, len(targets))
+    return steps, repeats
+
+
+def _grow_repeats(
+    rows: TrainingRows, target: int, same: Array, names: Sequence[str], limits: TreeLimits, rng: np.random.Generator
+) -> RepeatTree:
+    """Tree of the repeats of a column, which the rows ``same`` have."""
+    everything, values, usual = np.arange(len(rows.persons)), rows.targets[target], None
+    if rows.kind(target).is_discrete:
+        whose, plain = [name for name in names if name.startswith(PERSON)], replace(limits, small_groups=False)
+        usual = _grow(rows, (target, rows.kind(target), values), whose, rows.first, plain, rng)
+        before = rows.known[f"{BEFORE}{target}"]
+        # Without the person's own first row: in a small group that alone would tell what follows.
+        share = usual.shares(rows.known, before, values[rows.first][rows.owner])
+        kind = Feature(USUAL, 0, ordered=True, missing=False)
+        rows = replace(rows, known={**rows.known, USUAL: share}, features={**rows.features, USUAL: kind})
+        names = [*names, USUAL]
+    flag = Feature("repeats", 2, ordered=False, missing=False)
+    flags = np.isin(everything, same).astype(np.int32)
+    return RepeatTree(_grow(rows, (target, flag, flags), names, rows.later, limits, rng), usual)
+
+
+def _grow(
+    rows: TrainingRows,
+    column: tuple[int, Feature, Array],
+    names: Sequence[str],
+    used: Array,
+    limits: TreeLimits,
+    rng: np.random.Generator,
+) -> DonorTree[str]:
+    known = {name: rows.known[name][used] for name in names}
+    return grow((column[0], column[1], column[2][used]), known, rows.features, rows.persons[used], limits, rng)

@@ -28,7 +28,7 @@ from hybrid.base.rng import rng_for
 from hybrid.privacy.accounting import gaussian_rho, rho_for, variance_for
 from hybrid.privacy.noise import Bits, choose, discrete_gaussian, secure_bytes
 from hybrid.synthesize.generators.graphical_model import Clique, MarginalModel, Measurement, draw_rows
-from hybrid.synthesize.protocol import Encoded, Encoding, Feature
+from hybrid.synthesize.protocol import DrawnColumns, Encoded, Encoding, Feature
 
 
 @dataclass(frozen=True)
@@ -266,11 +266,12 @@ class NoisyMarginals:
     spent: Mapping[str, float]
     """rho of each part."""
 
-    def draw(self, n_rows: int, seed: int) -> list[Array]:
+    def draw(self, n: int, seed: int) -> DrawnColumns:
         rng = rng_for(seed, "marginals draw")
-        drawn = draw_rows(self.model, n_rows, rng)
+        drawn = draw_rows(self.model, n, rng)
         states = [joined.split(codes, rng) for joined, codes in zip(self.joined, drawn, strict=True)]
-        return [self.cut[at].draw(codes, rng) if at in self.cut else codes for at, codes in enumerate(states)]
+        columns = [self.cut[at].draw(codes, rng) if at in self.cut else codes for at, codes in enumerate(states)]
+        return DrawnColumns(columns)
 
     def save(self, folder: Path) -> None:
         joblib.dump(self, folder / _FILE)

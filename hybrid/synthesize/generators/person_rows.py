@@ -20,7 +20,7 @@ import pandas as pd
 
 from hybrid.base.arrays import Array
 from hybrid.base.likeness import agreement, rank_correlation
-from hybrid.synthesize.protocol import DrawnSequences, Encoded, Feature, Sequences
+from hybrid.synthesize.protocol import Children, DrawnColumns, Encoded, Feature
 
 MOST_SUMMARIES = 16
 """Summarized columns at most: those in which rows of a person are most alike."""
@@ -158,19 +158,19 @@ def most_rows(counts: Array) -> int:
     return int(np.sort(counts)[::-1][min(LEAST_HEAVY, len(counts)) - 1])
 
 
-def person_table(data: Sequences) -> PersonTable:
+def person_table(data: Children) -> PersonTable:
     """Summarize the rows of every person: their number, coded at the largest that ten persons reach, and their order.
 
     Of the order these are the first value and the span.
     """
-    static, counts = data.persons, data.counts
+    static, counts = data.parents, data.counts
     features = [*static.features, _number("number of rows", missing=False)]
     columns = [*static.columns, np.minimum(counts, most_rows(counts)).astype(np.float64)]
     first_at = None
     if data.order is not None:
         first_at = len(features)
-        feature = data.rows.features[data.order]
-        first, last = _ends(order_values(feature, data.rows.columns[data.order]), counts)
+        feature = data.features[data.order]
+        first, last = _ends(order_values(feature, data.columns[data.order]), counts)
         columns += [first, last - first]
         features += [_number(f"first {feature.name}"), _number(f"span of {feature.name}")]
     return PersonTable(Encoded(features, columns, static.persons), len(static.features), first_at, len(static.features))
@@ -213,13 +213,13 @@ class RowPlan:
     """Columns of a row of which there are summaries (:class:`RowHistory`)."""
 
     @classmethod
-    def of(cls, data: Sequences, table: PersonTable) -> RowPlan:
-        found = lasting_columns(data.rows.features, data.rows.columns, data.counts)
+    def of(cls, data: Children, table: PersonTable) -> RowPlan:
+        found = lasting_columns(data.features, data.columns, data.counts)
         lasting = {at: feature for at, feature in found.items() if at != data.order}
         places = table.counts_at, table.first_at, table.n_static
-        return cls(*places, tuple(data.rows.features), data.order, lasting)
+        return cls(*places, tuple(data.features), data.order, lasting)
 
-    def draw(self, people: Sequence[Array], draw_row: DrawRow) -> DrawnSequences:
+    def draw(self, people: Sequence[Array], draw_row: DrawRow) -> DrawnColumns:
         """Draw the rows of persons, position by position.
 
         Parameters
@@ -245,7 +245,7 @@ class RowPlan:
                 column[starts[persons] + position] = values
         if self.order is not None:
             columns[self.order] = encoded_order(self.features[self.order], columns[self.order])
-        return DrawnSequences(people[: self.n_static], columns, counts)
+        return DrawnColumns(columns, people[: self.n_static], counts)
 
     def time(self, known: Known, gap: Array, last: Array, position: int) -> Array:
         """Value of the order in each row: that of the row before plus a gap, or the person's first."""
@@ -302,13 +302,13 @@ class TrainingRows:
         return found
 
 
-def training_rows(data: Sequences, table: PersonTable, plan: RowPlan) -> TrainingRows:
+def training_rows(data: Children, table: PersonTable, plan: RowPlan) -> TrainingRows:
     """Training rows with what would be known before each."""
-    features, order, counts = data.rows.features, data.order, data.counts
+    features, order, counts = data.features, data.order, data.counts
     owner = np.repeat(np.arange(len(counts)), counts)
     position = np.arange(len(owner)) - np.repeat(np.cumsum(counts) - counts, counts)
     later = np.flatnonzero(position > 0)
-    columns = [order_values(features[at], c) if at == order else c for at, c in enumerate(data.rows.columns)]
+    columns = [order_values(features[at], c) if at == order else c for at, c in enumerate(data.columns)]
     kinds = [_as_number(feature) if at == order else feature for at, feature in enumerate(features)]
     described = {f"{PERSON}{at}": feature for at, feature in enumerate(table.encoded.features)}
     known: Known = {f"{PERSON}{at}": column[owner] for at, column in enumerate(table.encoded.columns)}
@@ -324,7 +324,7 @@ def training_rows(data: Sequences, table: PersonTable, plan: RowPlan) -> Trainin
     if order is not None:
         targets[order] = np.zeros(len(owner))
         targets[order][later] = columns[order][later] - columns[order][later - 1]
-    return TrainingRows(described, known, targets, data.rows.persons, later if len(later) else np.arange(len(owner)))
+    return TrainingRows(described, known, targets, data.persons, later if len(later) else np.arange(len(owner)))
 
 
 def no_row(features: Sequence[Feature], order: int | None, n: int) -> list[Array]:

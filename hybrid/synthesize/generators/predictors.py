@@ -77,8 +77,8 @@ def least_of_group(least: int) -> int:
 MOST_ORDERS = 2
 """Columns of an outcome, at most, each of which orders the categories of a predictor: a number and its square."""
 MOST_UNSAID = 0.2
-"""Share of the records whose levels are too small to be ordered by the outcome, beyond which the order of the texts
-counts as well: postcodes that begin alike lie in one region."""
+"""Share of the records whose levels are too small for a leaf of their own, beyond which the order of the texts counts
+as well: postcodes that begin alike lie in one region, and one order by the outcome does not say which."""
 
 
 def fit_scores(
@@ -92,7 +92,7 @@ def fit_scores(
         The predictor.
     feature : Feature
         Its number of levels, and whether they have an order: an ordered one gets that as a second score, and one whose
-        levels are mostly too small (:data:`MOST_UNSAID`) the order of their texts.
+        levels are mostly smaller than a leaf (:data:`MOST_UNSAID`) the order of their texts.
     outcome : numpy.ndarray, shape (n, d)
         See :func:`level_map`.
     least : int
@@ -119,7 +119,7 @@ def fit_scores(
     scores = means if outcome.shape[1] <= MOST_ORDERS else _first_component(means, counts)
     orders = [np.unique(np.round(score, 12), return_inverse=True)[1].reshape(-1) for score in scores.T]
     by_outcome = [True] * len(orders)
-    if feature.ordered or counts[counts < fewest].sum() > MOST_UNSAID * counts.sum():
+    if feature.ordered or counts[counts < least].sum() > MOST_UNSAID * counts.sum():
         orders.append(np.arange(feature.n_levels))
         by_outcome.append(False)
     return CategoryScores(np.column_stack(orders).astype(np.float32), tuple(by_outcome))

@@ -24,11 +24,10 @@ import numpy as np
 import pandas as pd
 from pydantic import Field, model_validator
 
-from hybrid.base.arrays import Array
 from hybrid.base.options import Options
 from hybrid.base.progress import Progress
 from hybrid.synthesize.isolation.contained import global_seed, quiet
-from hybrid.synthesize.protocol import Cost, Encoded, Encoding, Feature, refuse_wide
+from hybrid.synthesize.protocol import Cost, DrawnColumns, Encoded, Encoding, Feature, refuse_wide
 
 MOST_MODES = 11
 """Inputs that one continuous column becomes at most: ten modes and the place within."""
@@ -45,14 +44,12 @@ class SdvModel:
     synthesizer: Any
     features: tuple[Feature, ...]
 
-    def draw(self, n_rows: int, seed: int) -> list[Array]:
+    def draw(self, n: int, seed: int) -> DrawnColumns:
         with quiet(), global_seed(seed):
             self.synthesizer._set_random_state(seed % 2**32)
-            frame = self.synthesizer.sample(n_rows)
-        return [
-            frame[f"c{at}"].astype(np.int32 if feature.is_discrete else np.float64).to_numpy()
-            for at, feature in enumerate(self.features)
-        ]
+            frame = self.synthesizer.sample(n)
+        kinds = [np.int32 if feature.is_discrete else np.float64 for feature in self.features]
+        return DrawnColumns([frame[f"c{at}"].astype(kind).to_numpy() for at, kind in enumerate(kinds)])
 
     def save(self, folder: Path) -> None:
         import cloudpickle

@@ -37,7 +37,7 @@ from hybrid.base.options import Options
 from hybrid.base.progress import Progress
 from hybrid.synthesize.generators.tabddpm import TabddpmOptions
 from hybrid.synthesize.isolation.contained import global_seed, quiet
-from hybrid.synthesize.protocol import Cost, Encoded, Encoding, Feature, refuse_wide
+from hybrid.synthesize.protocol import Cost, DrawnColumns, Encoded, Encoding, Feature, refuse_wide
 
 LEAST_ROWS = 20
 """Smaller tables are repeated up to this size: the plugins cut their records into parts."""
@@ -69,16 +69,17 @@ class SynthcityModel:
     features: tuple[Feature, ...]
     encoder: Any = None
 
-    def draw(self, n_rows: int, seed: int) -> list[Array]:
+    def draw(self, n: int, seed: int) -> DrawnColumns:
         with quiet(), global_seed(seed):
             if self.encoder is not None:
-                frame = self.encoder.inverse_transform(self.network.generate(n_rows))
+                frame = self.encoder.inverse_transform(self.network.generate(n))
             else:
-                rows = np.asarray(self.network(n_rows))
+                rows = np.asarray(self.network(n))
                 if not np.isfinite(rows).all():
                     raise _no_number(self.name)
                 frame = self.network.decode(pd.DataFrame(rows))
-        return [_drawn_column(frame[f"c{at}"].to_numpy(), feature) for at, feature in enumerate(self.features)]
+        columns = [_drawn_column(frame[f"c{at}"].to_numpy(), feature) for at, feature in enumerate(self.features)]
+        return DrawnColumns(columns)
 
     def save(self, folder: Path) -> None:
         import cloudpickle

@@ -30,6 +30,8 @@ N_PROJECTED = 16
 """Dimensions of that projection."""
 MOST_CELLS = 4_000_000
 """Counts of nodes by states that are held at once."""
+SPIKE = 0.5
+"""Share of the people with the same number from which on the tree first draws who has it, as `semicont` of synthpop."""
 SMALLEST_LOG = -600.0
 """Logarithm of the smallest probability whose quantile is computed; those of smaller ones are bounded."""
 
@@ -81,8 +83,8 @@ class DonorTree(Generic[K]):
         Probability that a row below a node is drawn there or deeper; 1 for the root, never more than above it.
     slopes : LeafSlopes or None
         How far a donor's value is moved where the row is another than the donor.
-    missing : DonorTree or None
-        Of a number that some lack: the tree that says who, 1 or 0. All donors then have a value.
+    apart : tuple of Apart
+        Of a number: values that are drawn first, who lacks one before all. No donor has them.
     certain : CertainGroups or None
         Smaller groups of a discrete column; rows that fall into one are drawn there.
     """
@@ -96,7 +98,7 @@ class DonorTree(Generic[K]):
     parent: Array
     reach: Array
     slopes: LeafSlopes[K] | None = None
-    missing: DonorTree[K] | None = None
+    apart: tuple[Apart[K], ...] = ()
     certain: CertainGroups[K] | None = None
 
     @classmethod
@@ -153,7 +155,32 @@ class DonorTree(Generic[K]):
             drawn = self.slopes.move(drawn, at, node, known, rng)
         if self.certain is not None:
             drawn = self.certain.redraw(drawn, known, rng)
-        return drawn if self.missing is None else np.where(self.missing.draw(known, n_rows, rng) == 1, np.nan, drawn)
+        for one in reversed(self.apart):
+            drawn = np.where(one.holders.draw(known, n_rows, rng) == 1, one.value, drawn)
+        return drawn
+
+
+@dataclass(frozen=True)
+class Apart(Generic[K]):
+    """A value of a number that many have, or that none is there: who has it is drawn before the others' values.
+
+    Of the few who were ever in prison a leaf holds none but together with others; a tree that asks only whether
+    somebody was there finds them by whatever else they alone have.
+    """
+
+    value: float
+    """NaN: no value."""
+    holders: DonorTree[K]
+    """Draws 1 for those who have it, else 0."""
+
+    def has(self, values: Array) -> Mask:
+        """Values that are this one; shape (n,)."""
+        return _is(values, self.value)
+
+
+def _is(values: Array, value: float) -> Mask:
+    equal: Mask = np.isnan(values) if np.isnan(value) else values == value
+    return equal
 
 
 @dataclass(frozen=True)
@@ -187,7 +214,7 @@ class CertainGroups(Generic[K]):
         return redrawn
 
 
-LACKS = Feature("lacks a value", 2, ordered=False, missing=False)
+HOLDS = Feature("has a value that is drawn first", 2, ordered=False, missing=False)
 
 
 def grow(
@@ -200,8 +227,9 @@ def grow(
 ) -> DonorTree[K]:
     """Tree of a column, grown and weighed.
 
-    A number that some lack gets a tree of who lacks it, and one of the others' values, as in synthpop (Nowok, Raab,
-    Dibben, J. Stat. Softw. 74(11), 2016, section 3.3).
+    A number that some lack gets a tree of who lacks it, one that half of the people have in common a tree of who has
+    that value, and one of the others' values, as in synthpop (Nowok, Raab, Dibben, J. Stat. Softw. 74(11), 2016,
+    section 3.3).
 
     Parameters
     ----------
@@ -244,18 +272,30 @@ class _Records(Generic[K]):
         return replace(self, values=self.values[rows], known=only(self.known, rows), persons=self.persons[rows])
 
     @property
-    def lacking(self) -> Mask:
-        """Rows without a number; shape (n,)."""
-        return np.zeros(len(self.values), dtype=bool) if self.feature.is_discrete else np.isnan(self.values)
+    def weights(self) -> Array | None:
+        return person_weights(self.persons)
+
+    @property
+    def drawn_first(self) -> float | None:
+        """The value that is drawn before the others: none if some lack one, else one that half of the people have."""
+        if self.feature.is_discrete or not self.known:
+            return None
+        lacking = np.isnan(self.values)
+        if lacking.any():
+            return None if lacking.all() else np.nan
+        distinct, codes = np.unique(self.values, return_inverse=True)
+        people = np.bincount(codes, self.weights)
+        return float(distinct[people.argmax()]) if SPIKE * people.sum() <= people.max() < people.sum() else None
 
 
 def _tree(records: _Records[K], limits: TreeLimits, rng: np.random.Generator) -> DonorTree[K]:
-    lacking = records.lacking
-    if lacking.any() and not lacking.all():
-        found = _tree(records.only(~lacking), limits, rng)
-        who = replace(records, feature=LACKS, values=lacking.astype(np.int32))
-        return replace(found, missing=_tree(who, limits, rng))
-    weights = person_weights(records.persons)
+    first = records.drawn_first
+    if first is not None:
+        held = _is(records.values, first)
+        found = _tree(records.only(~held), limits, rng)
+        who = replace(records, feature=HOLDS, values=held.astype(np.int32))
+        return replace(found, apart=(Apart(first, _tree(who, limits, rng)), *found.apart))
+    weights = records.weights
     if not records.known or (weights is not None and weights.sum() < 2 * limits.least):
         return DonorTree.without_splits(records.at, records.values)
     certain = _certain_groups(records, limits)
@@ -278,7 +318,8 @@ def _weighed(records: _Records[K], limits: TreeLimits, rng: np.random.Generator)
     slopes = None
     if limits.slopes and not feature.is_discrete:
         numeric = {key: column for key, column in records.known.items() if not records.features[key].is_discrete}
-        slopes = fit_slopes(values[by_leaf], only(numeric, by_leaf), nodes.sums, ~nodes.inner, limits.least)
+        least = min(limits.least, max(int(nodes.weight[0]), least_of_group(limits.least)))
+        slopes = fit_slopes(values[by_leaf], only(numeric, by_leaf), nodes.sums, ~nodes.inner, least)
     return replace(grown.drawing(records, nodes.reach(share, limits.least)), slopes=slopes)
 
 

@@ -3,15 +3,15 @@
 A job is a folder that only its owner can read, removed when the job is done:
 
 =================  ==============================================================================
-``job.json``       task (learn, draw, log_odds; of persons learn_sequences, draw_sequences, draw_rows), adapter,
-                   options, seed, features, rows, memory limit, folder of checkpoints
+``job.json``       task (learn, draw, log_odds), adapter, options, seed, features, those of parents, rows, memory limit,
+                   folder of checkpoints
 ``path/hybrid``    a link to this package, the only thing on the path of a managed environment
 ``data.parquet``   the encoded columns to learn from: numbers, no labels, no names
 ``events.jsonl``   progress as it happens, one list per line: step, done, total, values
 ``model/``         what the generator saved
 ``drawn.parquet``  the encoded columns it drew
 ``odds.parquet``   what the model says of the records in ``data.parquet``, beside those in ``reference.parquet``
-``*.persons``      of persons: what ``data.parquet`` and ``drawn.parquet`` have for rows; the last column counts rows
+``*.parents``      what ``data.parquet`` and ``drawn.parquet`` have for rows; the last column counts rows
 ``log.txt``        what its libraries printed; their own temporary files lie beside it
 ``result.json``    written last; the problems, if any
 =================  ==============================================================================
@@ -27,10 +27,10 @@ import signal
 import subprocess
 import sys
 import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import asdict, dataclass, replace
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import Any
 
 from hybrid.base.arrays import Array
 from hybrid.base.atomic import write_json
@@ -39,26 +39,19 @@ from hybrid.base.options import Options
 from hybrid.base.progress import Progress, silent
 from hybrid.base.scratch import scratch
 from hybrid.synthesize.isolation import environments
-from hybrid.synthesize.isolation.worker import (
-    OUT_OF_MEMORY,
-    read_columns,
-    read_drawn_sequences,
-    write_columns,
-    write_sequences,
-)
-from hybrid.synthesize.protocol import DrawnSequences, Encoded, Generator, SequenceGenerator, Sequences
+from hybrid.synthesize.isolation.worker import OUT_OF_MEMORY, read_columns, read_drawn, write_columns
+from hybrid.synthesize.protocol import Children, DrawnColumns, Encoded, Generator
 from hybrid.synthesize.registry import is_here
 
 POLL_SECONDS = 0.1
 PACKAGE = Path(__file__).parents[2]
-M = TypeVar("M")
 GRACE_SECONDS = 5.0
 """How long a worker may take to end when asked to."""
 
 
 @dataclass(frozen=True)
-class Limits:
-    """Limits of a worker's resources."""
+class WorkerLimits:
+    """WorkerLimits of a worker's resources."""
 
     seconds: float | None = None
     """Wall time of one task."""
@@ -75,16 +68,24 @@ class IsolatedModel:
     """
 
     generator: Generator
-    limits: Limits
+    limits: WorkerLimits
     folder: Path
     keeper: Any = None
     """Removes the folder when it is garbage."""
 
-    def draw(self, n_rows: int, seed: int) -> list[Array]:
-        job = {"task": "draw", "n_rows": n_rows, "seed": seed, "model": str(self.folder.absolute())}
+    def draw(self, n: int, seed: int) -> DrawnColumns:
+        return self._drawn(None, n, seed)
+
+    def draw_below(self, parents: Sequence[Array], n_parents: int, seed: int) -> DrawnColumns:
+        return self._drawn(parents, n_parents, seed)
+
+    def _drawn(self, parents: Sequence[Array] | None, n: int, seed: int) -> DrawnColumns:
+        job = {"task": "draw", "n": n, "seed": seed, "model": str(self.folder.absolute())}
         with _folder() as folder:
+            if parents is not None:
+                write_columns(folder / "given.parents", parents)
             _run(folder, job, self.generator, self.limits, silent)
-            return read_columns(folder / "drawn.parquet")
+            return read_drawn(folder)
 
     def log_odds(self, people: Encoded, reference: Encoded, seed: int) -> Array:
         features = [asdict(feature) for feature in people.features]
@@ -102,41 +103,7 @@ class IsolatedModel:
         shutil.copytree(self.folder, folder, dirs_exist_ok=True)
 
     def __reduce__(self) -> tuple[Any, ...]:
-        return _unpacked, (type(self), self.generator, self.limits, _packed(self.folder))
-
-
-@dataclass(frozen=True)
-class IsolatedSequences:
-    """Trained model of persons in a folder. Private.
-
-    As :class:`IsolatedModel` is one of rows.
-    """
-
-    generator: SequenceGenerator
-    limits: Limits
-    folder: Path
-    keeper: Any = None
-    """Removes the folder when it is garbage."""
-
-    def draw(self, n_persons: int, seed: int) -> DrawnSequences:
-        return self._drawn("draw_sequences", n_persons, seed)
-
-    def draw_rows(self, persons: Sequence[Array], n_persons: int, seed: int) -> DrawnSequences:
-        return self._drawn("draw_rows", n_persons, seed, persons)
-
-    def _drawn(self, task: str, n_persons: int, seed: int, persons: Sequence[Array] = ()) -> DrawnSequences:
-        job = {"task": task, "n_rows": n_persons, "seed": seed, "model": str(self.folder.absolute())}
-        with _folder() as folder:
-            if task == "draw_rows":
-                write_columns(folder / "given.persons", persons)
-            _run(folder, job, self.generator, self.limits, silent)
-            return read_drawn_sequences(folder)
-
-    def save(self, folder: Path) -> None:
-        shutil.copytree(self.folder, folder, dirs_exist_ok=True)
-
-    def __reduce__(self) -> tuple[Any, ...]:
-        return _unpacked, (type(self), self.generator, self.limits, _packed(self.folder))
+        return _unpacked, (self.generator, self.limits, _packed(self.folder))
 
 
 def _packed(folder: Path) -> dict[str, bytes]:
@@ -144,13 +111,13 @@ def _packed(folder: Path) -> dict[str, bytes]:
     return {path.relative_to(folder).as_posix(): path.read_bytes() for path in paths}
 
 
-def _unpacked(kind: Callable[..., M], generator: Any, limits: Limits, files: dict[str, bytes]) -> M:
+def _unpacked(generator: Generator, limits: WorkerLimits, files: dict[str, bytes]) -> IsolatedModel:
     keeper = scratch("model")
     folder = Path(keeper.name) / "model"
     for name, content in files.items():
         (folder / name).parent.mkdir(parents=True, exist_ok=True)
         (folder / name).write_bytes(content)
-    return kind(generator, limits, folder, keeper)
+    return IsolatedModel(generator, limits, folder, keeper)
 
 
 def learn_isolated(
@@ -159,7 +126,7 @@ def learn_isolated(
     options: Options,
     seed: int,
     progress: Progress,
-    limits: Limits,
+    limits: WorkerLimits,
     unfinished: Path | None = None,
 ) -> IsolatedModel:
     """Train in a worker process; parameters as ``Generator.learn``.
@@ -178,39 +145,15 @@ def learn_isolated(
     }
     with _folder() as folder:
         write_columns(folder / "data.parquet", data.columns)
+        if isinstance(data, Children):
+            job |= {
+                "parents": [asdict(feature) for feature in data.parents.features],
+                "order": data.order,
+                "given": data.given,
+            }
+            write_columns(folder / "data.parents", [*data.parents.columns, data.counts])
         _run(folder, job, generator, limits, progress)
         return IsolatedModel(generator, limits, *_moved(folder))
-
-
-def learn_sequences_isolated(
-    generator: SequenceGenerator,
-    data: Sequences,
-    options: Options,
-    seed: int,
-    progress: Progress,
-    limits: Limits,
-    unfinished: Path | None = None,
-) -> IsolatedSequences:
-    """Train on persons in a worker process; parameters as ``SequenceGenerator.learn_sequences``.
-
-    Raises
-    ------
-    GeneratorError
-        As :func:`learn_isolated`.
-    """
-    job = {
-        "task": "learn_sequences",
-        "unfinished": None if unfinished is None else str(unfinished.absolute()),
-        "options": options.model_dump(mode="json"),
-        "seed": seed,
-        "features": [asdict(feature) for feature in data.rows.features],
-        "persons": [asdict(feature) for feature in data.persons.features],
-        "order": data.order,
-    }
-    with _folder() as folder:
-        write_sequences(folder / "data", data)
-        _run(folder, job, generator, limits, progress)
-        return IsolatedSequences(generator, limits, *_moved(folder))
 
 
 def _moved(folder: Path) -> tuple[Path, Any]:
@@ -225,7 +168,7 @@ def _folder() -> Iterator[Path]:
         yield Path(name)
 
 
-def _run(folder: Path, job: dict[str, Any], generator: Generator, limits: Limits, progress: Progress) -> None:
+def _run(folder: Path, job: dict[str, Any], generator: Generator, limits: WorkerLimits, progress: Progress) -> None:
     adapter = f"{type(generator).__module__}:{type(generator).__qualname__}"
     write_json(folder / "job.json", {**job, "adapter": adapter, "memory_bytes": limits.memory_bytes})
     what = f"{generator.name} ({job['task']})"
@@ -286,7 +229,7 @@ def _end(process: subprocess.Popen[bytes]) -> None:
         return
 
 
-def _check(folder: Path, status: int, what: str, limits: Limits) -> None:
+def _check(folder: Path, status: int, what: str, limits: WorkerLimits) -> None:
     if status == OUT_OF_MEMORY:
         allowed = "" if limits.memory_bytes is None else f" of {limits.memory_bytes / 2**30:.2g} GiB"
         raise GeneratorError(

@@ -14,7 +14,6 @@ import sys
 import threading
 import time
 import traceback
-from dataclasses import replace
 from importlib import import_module
 from pathlib import Path
 from typing import Any
@@ -26,15 +25,7 @@ import pyarrow.parquet as pq
 from hybrid.base.arrays import Array
 from hybrid.base.errors import GeneratorError, HybridError
 from hybrid.base.resources import forbid_dumps, peak_bytes
-from hybrid.synthesize.protocol import (
-    DrawnSequences,
-    Encoded,
-    Feature,
-    Generator,
-    InspectableGenerator,
-    SequenceGenerator,
-    Sequences,
-)
+from hybrid.synthesize.protocol import Children, DrawnColumns, Encoded, Feature, Generator, InspectableGenerator
 
 OUT_OF_MEMORY = 77
 """Exit status when the memory limit was passed."""
@@ -49,8 +40,7 @@ def main(folder: Path) -> None:
     job = json.loads((folder / "job.json").read_text(encoding="utf-8"))
     threading.Thread(target=_watch, args=(folder, os.getppid(), job["memory_bytes"]), daemon=True).start()
     try:
-        does = {"learn": _learn, "learn_sequences": _learn, "log_odds": _inspect}.get(job["task"], _draw)
-        does(folder, job)
+        {"learn": _learn, "draw": _draw, "log_odds": _inspect}[job["task"]](folder, job)
         result: dict[str, Any] = {"problems": []}
     except MemoryError:
         os._exit(OUT_OF_MEMORY)
@@ -76,26 +66,20 @@ def read_columns(path: Path) -> list[Array]:
     return [table.column(at).to_numpy() for at in range(table.num_columns)]
 
 
-def write_sequences(path: Path, data: Sequences | DrawnSequences) -> None:
-    """Write persons and their rows; ``path`` has no suffix."""
-    persons, rows = (
-        (data.persons, data.rows) if isinstance(data, DrawnSequences) else (data.persons.columns, data.rows.columns)
-    )
-    write_columns(path.with_suffix(".parquet"), rows)
-    write_columns(path.with_suffix(".persons"), [*persons, data.counts])
+def read_drawn(folder: Path) -> DrawnColumns:
+    *parents, counts = read_columns(folder / "drawn.parents")
+    return DrawnColumns(read_columns(folder / "drawn.parquet"), parents, counts)
 
 
-def read_drawn_sequences(folder: Path) -> DrawnSequences:
-    *persons, counts = read_columns(folder / "drawn.persons")
-    return DrawnSequences(persons, read_columns(folder / "drawn.parquet"), counts)
-
-
-def _sequences(folder: Path, job: dict[str, Any]) -> Sequences:
-    *persons, counts = read_columns(folder / "data.persons")
-    parts = ((job["persons"], persons), (job["features"], read_columns(folder / "data.parquet")))
-    of_persons, of_rows = (Encoded([Feature(**one) for one in features], columns) for features, columns in parts)
+def _encoded(folder: Path, job: dict[str, Any], name: str = "data") -> Encoded:
+    features, columns = ([Feature(**one) for one in job["features"]], read_columns(folder / f"{name}.parquet"))
+    if job.get("parents") is None:
+        return Encoded(features, columns)
+    *known, counts = read_columns(folder / "data.parents")
+    parents = Encoded([Feature(**one) for one in job["parents"]], known)
     owners = np.repeat(np.arange(len(counts)), counts)
-    return Sequences(of_persons, replace(of_rows, persons=owners), counts, job["order"])
+    about = {"counts": counts, "order": job["order"], "given": job["given"]}
+    return Children(features, columns, owners, parents=parents, **about)
 
 
 def _adapter(job: dict[str, Any]) -> Generator:
@@ -115,19 +99,13 @@ def _learn(folder: Path, job: dict[str, Any]) -> None:
 
         unfinished = None if job["unfinished"] is None else Path(job["unfinished"])
         (folder / "model").mkdir(mode=0o700)
-        if job["task"] == "learn_sequences":
-            assert isinstance(generator, SequenceGenerator)
-            people = generator.learn_sequences(_sequences(folder, job), options, job["seed"], progress, unfinished)
-            people.save(folder / "model")
-            return
-        data = Encoded([Feature(**feature) for feature in job["features"]], read_columns(folder / "data.parquet"))
-        generator.learn(data, options, job["seed"], progress, unfinished).save(folder / "model")
+        model = generator.learn(_encoded(folder, job), options, job["seed"], progress, unfinished)
+        model.save(folder / "model")
 
 
-def _loaded(generator: Generator, job: dict[str, Any], *, of_persons: bool) -> Any:
+def _loaded(generator: Generator, job: dict[str, Any]) -> Any:
     try:
-        load: Any = getattr(generator, "load_sequences" if of_persons else "load")
-        return load(Path(job["model"]))
+        return generator.load(Path(job["model"]))
     except Exception as error:  # noqa: BLE001  (a broken file may break any reader)
         traceback.print_exc()
         raise GeneratorError(
@@ -138,23 +116,16 @@ def _loaded(generator: Generator, job: dict[str, Any], *, of_persons: bool) -> A
 def _inspect(folder: Path, job: dict[str, Any]) -> None:
     generator = _adapter(job)
     assert isinstance(generator, InspectableGenerator)
-    features = [Feature(**feature) for feature in job["features"]]
-    people, reference = (Encoded(features, read_columns(folder / f"{name}.parquet")) for name in ("data", "reference"))
-    model = _loaded(generator, job, of_persons=False)
-    write_columns(folder / "odds.parquet", [generator.log_odds(model, people, reference, job["seed"])])
+    people, reference = (_encoded(folder, job, name) for name in ("data", "reference"))
+    odds = generator.log_odds(_loaded(generator, job), people, reference, job["seed"])
+    write_columns(folder / "odds.parquet", [odds])
 
 
 def _draw(folder: Path, job: dict[str, Any]) -> None:
-    of_persons = job["task"] != "draw"
-    model = _loaded(_adapter(job), job, of_persons=of_persons)
-    if job["task"] == "draw_rows":
-        drawn = model.draw_rows(read_columns(folder / "given.persons"), job["n_rows"], job["seed"])
-    else:
-        drawn = model.draw(job["n_rows"], job["seed"])
-    if of_persons:
-        write_sequences(folder / "drawn", drawn)
-    else:
-        write_columns(folder / "drawn.parquet", drawn)
+    model, given, about = _loaded(_adapter(job), job), folder / "given.parents", (job["n"], job["seed"])
+    drawn = model.draw_below(read_columns(given), *about) if given.is_file() else model.draw(*about)
+    write_columns(folder / "drawn.parquet", drawn.rows)
+    write_columns(folder / "drawn.parents", [*drawn.parents, drawn.counts])
 
 
 def _watch(folder: Path, parent: int, memory_bytes: int | None) -> None:

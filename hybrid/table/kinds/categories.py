@@ -11,8 +11,7 @@ import pandas as pd
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from hybrid.table.kinds.column_format import ColumnFormat
-from hybrid.table.kinds.value_type import InWords, ParsedTexts, ValueType, positions_of_bad
+from hybrid.table.kinds.value_type import ColumnFormat, InWords, ParsedTexts, ValueType, positions_of_bad
 
 BOOLEAN_SPELLINGS = (
     *(("true", "false"), ("yes", "no"), ("t", "f"), ("y", "n")),

@@ -14,8 +14,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from hybrid.base.arrays import Array, Mask, Numbers
-from hybrid.table.kinds.column_format import ColumnFormat
-from hybrid.table.kinds.value_type import InWords, ParsedTexts, ValueType, ends, positions_of_bad
+from hybrid.table.kinds.value_type import ColumnFormat, InWords, ParsedTexts, ValueType, ends, positions_of_bad
 
 DAY = 24 * 3600 * 10**6
 """Microseconds."""

@@ -13,8 +13,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from hybrid.base.arrays import Array, Mask, Numbers
-from hybrid.table.kinds.column_format import ColumnFormat
-from hybrid.table.kinds.value_type import InWords, ParsedTexts, ValueType, ends, matches, positions_of_bad
+from hybrid.table.kinds.value_type import ColumnFormat, InWords, ParsedTexts, ValueType, ends, matches, positions_of_bad
 
 LARGEST_DECIMAL = 1e30
 """Decimals beyond are refused: trees and nearest neighbours add them up with 32 bits, which end at 3e38."""

@@ -16,9 +16,8 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from hybrid.base.arrays import Array, Mask, Numbers
-from hybrid.table.kinds.column_format import ColumnFormat
 from hybrid.table.kinds.moments import DAY, MomentType, best_format, is_of_the_day, to_moments
-from hybrid.table.kinds.value_type import InWords, ParsedTexts, ends, matches, positions_of_bad
+from hybrid.table.kinds.value_type import ColumnFormat, InWords, ParsedTexts, ends, matches, positions_of_bad
 
 _WRITTEN = r"\A([01]?[0-9]|2[0-3]):[0-5][0-9](:[0-5][0-9](\.[0-9]{1,6})?)?\z"
 _SHORT_HOUR = r"\A[0-9]:"

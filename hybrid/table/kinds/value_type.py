@@ -13,7 +13,6 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from hybrid.base.arrays import Array, Mask, Numbers
-from hybrid.table.kinds.column_format import ColumnFormat
 
 Measure = Literal["number", "calendar", "clock"]
 """What values are measured on. Values of one measure have differences and can be compared."""
@@ -30,6 +29,28 @@ class InWords(NamedTuple):
 
     en: str
     de: str
+
+
+@dataclass(frozen=True)
+class ColumnFormat:
+    """Format in which the source writes a column, kept for the output."""
+
+    missing: str = ""
+    """The marker written for a missing value (CSV)."""
+    padding: str = ""
+    """White space before every value (CSV files separated by ``", "``)."""
+    decimals: int | None = None
+    """Digits after the point; None: as many as needed."""
+    fixed_decimals: bool = False
+    """Whether every value is written with exactly :attr:`decimals` digits."""
+    least_decimals: int = 0
+    """Digits that are written although they are zeros ("10.0"), where the number of digits varies."""
+    decimal_mark: str = "."
+    date_format: str = "%Y-%m-%d"
+    true: str = "True"
+    false: str = "False"
+    arrow_type: str | None = None
+    """Arrow type of a Parquet source, as :func:`str` of it shows it; None for CSV."""
 
 
 @dataclass(frozen=True)

@@ -234,13 +234,12 @@ class Donors:
         """Records of each row's class; -1: the row has none."""
         return "class", lambda rows: self.by_class.runs(classes[rows])
 
-    def label_fallback(self, at: int, nodes: Array) -> Fallback:
-        """Records that carry each row's node in quasi-identifier ``at``."""
-        return "label", lambda rows: self.by_label(at).runs(nodes[rows])
-
-    def ancestor_fallback(self, at: int, nodes: Array) -> Fallback:
-        """Records whose value lies below each row's node in quasi-identifier ``at``."""
-        return "ancestor", lambda rows: self._runs_below(at, nodes[rows])
+    def label_fallbacks(self, at: int, nodes: Array) -> list[Fallback]:
+        """Records that carry each row's node in quasi-identifier ``at``; then those whose value lies below it."""
+        return [
+            ("label", lambda rows: self.by_label(at).runs(nodes[rows])),
+            ("ancestor", lambda rows: self._runs_below(at, nodes[rows])),
+        ]
 
     def _runs_below(self, at: int, nodes: Array) -> Slices:
         if at not in self._below:
@@ -303,7 +302,7 @@ def restore_columns(
     columns, counts = {}, dict[str, int]()
     for at, (name, domain) in enumerate(records.domains.items()):
         nodes = labels.nodes[:, at]
-        chain = [*own(at, nodes), records.label_fallback(at, nodes), records.ancestor_fallback(at, nodes)]
+        chain = [*own(at, nodes), *records.label_fallbacks(at, nodes)]
         draw = draw_records(chain, len(labels), rng)
         columns[name] = domain.series(records.cells(at, draw, nodes, rng))
         counts = add_counts(counts, draw.counts)

@@ -12,14 +12,7 @@ from hybrid.base import options as base
 from hybrid.base.arrays import Array
 from hybrid.hierarchy import LabelTable
 from hybrid.transition.drawing.domain import assemble
-from hybrid.transition.drawing.donors import (
-    Donors,
-    RankedPools,
-    add_counts,
-    draw_records,
-    pair_fallback,
-    ranked_pools,
-)
+from hybrid.transition.drawing.donors import Donors, RankedPools, add_counts, draw_records, pair_fallback, ranked_pools
 from hybrid.transition.drawing.groups import Bins, ColumnGroups, bins_by_records, groups_of, mutual_information
 from hybrid.transition.protocol import Restored
 
@@ -73,8 +66,7 @@ class FittedChowLiu:
             group = given if edge.bins is None else edge.bins.codes(ranks[edge.parent]) * n_given + given
             chain = [
                 pair_fallback("parent", edge.pool, nodes, group, self.min_records),
-                records.label_fallback(edge.child, nodes),
-                records.ancestor_fallback(edge.child, nodes),
+                *records.label_fallbacks(edge.child, nodes),
             ]
             draw = draw_records(chain, len(labels), rng)
             ranks[edge.child] = records.drawn_ranks(edge.child, draw, nodes)

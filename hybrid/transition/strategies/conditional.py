@@ -85,11 +85,7 @@ class FittedKde:
         columns, counts = {}, dict[str, int]()
         for at, (name, domain) in enumerate(records.domains.items()):
             nodes = labels.nodes[:, at]
-            chain = [
-                records.class_fallback(classes),
-                records.label_fallback(at, nodes),
-                records.ancestor_fallback(at, nodes),
-            ]
+            chain = [records.class_fallback(classes), *records.label_fallbacks(at, nodes)]
             draw = draw_records(chain, len(labels), rng)
             cells = records.cells(at, draw, nodes, rng)
             if name in self.bandwidths:

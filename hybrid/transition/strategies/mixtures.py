@@ -36,11 +36,7 @@ class FittedBlend:
         columns, counts = {}, dict[str, int]()
         for at, (name, domain) in enumerate(records.domains.items()):
             nodes = labels.nodes[:, at]
-            chain = [
-                records.class_fallback(classes),
-                records.label_fallback(at, nodes),
-                records.ancestor_fallback(at, nodes),
-            ]
+            chain = [records.class_fallback(classes), *records.label_fallbacks(at, nodes)]
             draw = draw_records(chain, n, rng)
             counts = add_counts(counts, draw.counts)
             kept = np.where(rng.random(n) < self.weight, draw.records, -1)

@@ -14,14 +14,7 @@ from hybrid.base import options as base
 from hybrid.base.arrays import Array
 from hybrid.hierarchy import LabelTable
 from hybrid.transition.drawing.domain import assemble
-from hybrid.transition.drawing.donors import (
-    Donors,
-    RankedPools,
-    add_counts,
-    draw_records,
-    pair_fallback,
-    ranked_pools,
-)
+from hybrid.transition.drawing.donors import Donors, RankedPools, add_counts, draw_records, pair_fallback, ranked_pools
 from hybrid.transition.drawing.features import Features, TreeCells, features, grow, predicts_classes
 from hybrid.transition.protocol import Restored
 
@@ -61,7 +54,7 @@ class FittedSequence:
         columns, counts = {}, dict[str, int]()
         for at, (name, domain) in enumerate(records.domains.items()):
             nodes, partition, pool = labels.nodes[:, at], self.partitions[at], self.pools[at]
-            chain = [records.label_fallback(at, nodes), records.ancestor_fallback(at, nodes)]
+            chain = records.label_fallbacks(at, nodes)
             if partition is not None and pool is not None:
                 # Others of the group whose value lies below the label would not do: local recoding gives finer labels
                 # to frequent values, so that rare ones, such as the ages of the oldest, would be lost.

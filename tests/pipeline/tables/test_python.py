@@ -16,7 +16,7 @@ from hybrid.jobs.start import configuration
 from hybrid.pipeline.config import load_config
 from hybrid.publication.certificate import Acceptance
 from hybrid.publication.verify import verify
-from hybrid.synthesize.sequences import fit_children
+from hybrid.synthesize.fitted import fit_all_levels
 from tests.pipeline.tables.hospital import content, frames, write
 
 
@@ -99,14 +99,14 @@ def test_further_people_of_the_same_models(without_files: dict[str, Any], monkey
     """Further people come with rows of their own in all tables, from models that are trained once."""
     trained: list[int] = []
 
-    def counted(*about: Any) -> Any:
+    def counted(*about: Any, **above: Any) -> Any:
         trained.append(1)
-        return fit_children(*about)
+        return fit_all_levels(*about, **above)
 
-    monkeypatch.setattr("hybrid.synthesize.kept.fit_children", counted)
+    monkeypatch.setattr("hybrid.synthesize.kept.fit_all_levels", counted)
     result = hybrid.synthesize(frames(), config=without_files, judge=False, progress=False, seed=3)
     first, again, old = result.sample(40), result.sample(40), result.sample(25, "age >= 60")
-    assert len(trained) == 2, "visits and drugs are learned once"
+    assert len(trained) == 3, "patients, visits and drugs are learned once"
     assert list(first) == list(result.table) and len(first["patients"]) == len(again["patients"]) == 40
     assert (old["patients"]["age"] >= 60).all() and len(old["patients"]) == 25
     made = [result.table, first, again, old]

@@ -10,7 +10,7 @@ import numpy as np
 
 from hybrid.anonymize.search.lattice import Node
 from hybrid.anonymize.search.node_check import Checker, NodeOutcome
-from hybrid.base.arrays import Codes, Numbers
+from hybrid.base.arrays import Codes, Counts, Numbers
 
 
 class Bound(Protocol):
@@ -120,6 +120,25 @@ class RowCosts:
             return cls(terms, starts, root, np.zeros(0), np.zeros(len(starts) - 1, dtype=np.int64))
         more_starts = np.cumsum([0, *(axis.size for axis in more)])[:-1]
         return cls(terms, starts, root, np.concatenate([axis.reshape(-1) for axis in more]), more_starts)
+
+    def cheapest(self, leaf_counts: Sequence[Numbers], suppressed: Counts) -> Numbers:
+        """Least increase of each term by so many suppressed records; shape (n, n_terms).
+
+        Parameters
+        ----------
+        leaf_counts : sequence of numpy.ndarray
+            Records of each leaf, per axis.
+        suppressed : numpy.ndarray, shape (n,), int64
+        """
+        added = []
+        for counts, more, width in zip(
+            leaf_counts, np.split(self.more, self.more_starts[1:]), np.diff(self.starts), strict=True
+        ):
+            for of_leaf in more.reshape(-1, width).T:
+                order = np.argsort(of_leaf)
+                records, costs = (np.append(0, np.cumsum(x[order])) for x in (counts, of_leaf * counts))
+                added.append(np.interp(suppressed, records, costs))
+        return np.stack(added, axis=1)
 
     def loss(self, joined: float) -> float:
         """Loss of a product of (1 + term), or of a sum."""

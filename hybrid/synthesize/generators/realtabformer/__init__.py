@@ -10,7 +10,7 @@ from pydantic import Field, model_validator
 
 from hybrid.base.options import Options
 from hybrid.base.progress import Progress
-from hybrid.synthesize.protocol import Cost, Encoded, Encoding, Feature, Model, SequenceModel, Sequences
+from hybrid.synthesize.protocol import Children, Cost, Encoded, Encoding, Feature, Model
 from hybrid.synthesize.snapshots import refuse_unordered
 
 
@@ -75,6 +75,7 @@ class Realtabformer:
     extra: ClassVar[str | None] = "realtabformer"
     environment: ClassVar[str | None] = "realtabformer"
     resumes: ClassVar[bool] = True
+    learns_parents: ClassVar[bool] = True
     Options: ClassVar[type[Options]] = RealtabformerOptions
     presets: ClassVar[Mapping[str, Mapping[str, Any]]] = {
         "default": {},
@@ -110,28 +111,12 @@ class Realtabformer:
         progress: Progress,
         unfinished: Path | None = None,
     ) -> Model:
-        from hybrid.synthesize.generators.realtabformer.model import learn_model
+        from hybrid.synthesize.generators.realtabformer.model import learn_children, learn_model
 
-        return learn_model(data, options, seed, progress, unfinished)
-
-    def learn_sequences(
-        self,
-        data: Sequences,
-        options: RealtabformerOptions,
-        seed: int,
-        progress: Progress,
-        unfinished: Path | None = None,
-    ) -> SequenceModel:
-        from hybrid.synthesize.generators.realtabformer.sequences import learn_sequences
-
-        return learn_sequences(data, options, seed, progress, unfinished)
+        about = options, seed, progress, unfinished
+        return learn_children(data, *about) if isinstance(data, Children) else learn_model(data, *about)
 
     def load(self, folder: Path) -> Model:
-        from hybrid.synthesize.generators.realtabformer.model import load_model
+        from hybrid.synthesize.generators.realtabformer.model import load
 
-        return load_model(folder)
-
-    def load_sequences(self, folder: Path) -> SequenceModel:
-        from hybrid.synthesize.generators.realtabformer.sequences import load_sequences
-
-        return load_sequences(folder)
+        return load(folder)

@@ -1,4 +1,4 @@
-"""REaLTabFormer of single rows; networks, losses and checkpoints, which that of persons shares.
+"""REaLTabFormer of rows, and of rows below parents; networks, losses and checkpoints.
 
 Imported only where torch is needed.
 """
@@ -12,6 +12,7 @@ from __future__ import annotations
 
 import copy
 import math
+import shutil
 import tempfile
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -24,9 +25,10 @@ import pandas as pd
 from hybrid.base.arrays import Array
 from hybrid.base.errors import GeneratorError
 from hybrid.base.progress import Progress
+from hybrid.synthesize.generators.person_rows import most_rows
 from hybrid.synthesize.generators.realtabformer import RealtabformerOptions
 from hybrid.synthesize.isolation.contained import global_seed, quiet
-from hybrid.synthesize.protocol import Encoded, Feature
+from hybrid.synthesize.protocol import Children, DrawnColumns, Encoded, Feature
 from hybrid.synthesize.snapshots import Snapshots, named
 
 STEP = "fit realtabformer"
@@ -243,13 +245,13 @@ class RealtabformerModel:
     features: tuple[Feature, ...]
     options: RealtabformerOptions
 
-    def draw(self, n_rows: int, seed: int) -> list[Array]:
+    def draw(self, n: int, seed: int) -> DrawnColumns:
         self.network.random_state = seed % 2**32
         with quiet(), global_seed(seed):
             frame = self.network.sample(
-                n_samples=n_rows, gen_batch=min(self.options.draw_batch, n_rows), device=device_of(self.options)
+                n_samples=n, gen_batch=min(self.options.draw_batch, n), device=device_of(self.options)
             )
-        return columns_of(frame, self.features)
+        return DrawnColumns(columns_of(frame, self.features))
 
     def save(self, folder: Path) -> None:
         from pydantic import RootModel
@@ -301,3 +303,217 @@ def learn_model(
         return RealtabformerModel(network, features, options)
     networks = {level: with_weights(network, weights) for level, weights in kept.items()}
     return Snapshots({level: RealtabformerModel(each, features, options) for level, each in networks.items()})
+
+
+MOST_TOKENS = 2048
+"""Words, at most, of all rows of a person: the memory of a transformer grows with their square."""
+_PERSON = "person"
+_PERSONS, _ROWS, _SHAPE = "persons", "rows", "shape.json"
+
+
+@dataclass(frozen=True)
+class RowShape:
+    """Everything about rows given persons but the network."""
+
+    persons: tuple[Feature, ...]
+    rows: tuple[Feature, ...]
+    """Columns of persons, and of a row."""
+    highest: tuple[float, ...]
+    """Largest learned value of each column of persons; 0 for states."""
+    order: int | None
+    """The column that orders the rows of a person."""
+    least: int
+    """Rows of every person at least: 0 or 1."""
+    options: RealtabformerOptions
+
+    @classmethod
+    def of(cls, data: Children, options: RealtabformerOptions) -> RowShape:
+        persons = data.parents
+        pairs = zip(persons.features, persons.columns, strict=True)
+        highest = tuple(0.0 if feature.is_discrete else float(values.max()) for feature, values in pairs)
+        least = min(1, int(data.counts.min()))
+        return cls(tuple(persons.features), tuple(data.features), highest, data.order, least, options)
+
+    def read(self, persons: Sequence[Array], n: int) -> pd.DataFrame:
+        """Persons as the encoder reads them, numbers within the learned range."""
+        clipped = [
+            column if feature.is_discrete else np.clip(column, 0, high)
+            for feature, high, column in zip(self.persons, self.highest, persons, strict=True)
+        ]
+        return frame_of(self.persons, clipped, n)
+
+    def ordered(self, columns: Sequence[Array], owners: Array) -> list[Array]:
+        """Rows by person, and within each in their order."""
+        keys = [owners] if self.order is None else [columns[self.order], owners]
+        places = np.lexsort(keys)
+        return [column[places] for column in columns]
+
+
+@dataclass(frozen=True)
+class RealtabformerSequenceModel:
+    """Trained transformers of persons and of their rows. Private."""
+
+    people: RealtabformerModel | None
+    """Of the static columns; None where none varies."""
+    network: Any
+    """Of the rows."""
+    shape: RowShape
+    """What it reads and writes."""
+
+    def draw(self, n: int, seed: int) -> DrawnColumns:
+        drawn = [] if self.people is None else self.people.draw(n, seed).rows
+        return self.draw_below(drawn, n, seed + 1)
+
+    def draw_below(self, parents: Sequence[Array], n_parents: int, seed: int) -> DrawnColumns:
+        from realtabformer.rtf_exceptions import SampleEmptyError
+
+        options, shape = self.shape.options, self.shape
+        with quiet(), global_seed(seed):
+            try:
+                # top_k: transformers would draw from the fifty likeliest words alone. min_new_tokens: a text starts
+                # with a word of its own, and ends with the next one where there is no row.
+                frame = self.network.sample(
+                    input_unique_ids=range(n_parents),
+                    input_df=shape.read(parents, n_parents),
+                    gen_batch=min(options.draw_batch, n_parents),
+                    device=device_of(options),
+                    top_k=0,
+                    min_new_tokens=2 * shape.least,
+                )
+            except SampleEmptyError:
+                frame = frame_of(shape.rows, [np.empty(0) for _ in shape.rows], 0)
+        owners = np.asarray(frame.index, dtype=np.int64)
+        rows = shape.ordered(columns_of(frame, shape.rows), owners)
+        return DrawnColumns(rows, list(parents), np.bincount(owners, minlength=n_parents))
+
+    def save(self, folder: Path) -> None:
+        from pydantic import RootModel
+
+        if self.people is not None:
+            (folder / _PERSONS).mkdir(mode=0o700)
+            self.people.save(folder / _PERSONS)
+        self.network.model.to("cpu")
+        with quiet():
+            self.network.save(folder / _ROWS / MODEL)
+        (folder / _SHAPE).write_text(RootModel[RowShape](self.shape).model_dump_json(), encoding="utf-8")
+
+
+def load(folder: Path) -> RealtabformerModel | RealtabformerSequenceModel:
+    """Read a model of rows, or of rows below parents."""
+    from pydantic import RootModel
+    from realtabformer import REaLTabFormer
+
+    if not (folder / _SHAPE).is_file():
+        return load_model(folder)
+    people = load_model(folder / _PERSONS) if (folder / _PERSONS).is_dir() else None
+    shape = RootModel[RowShape].model_validate_json((folder / _SHAPE).read_text(encoding="utf-8")).root
+    with quiet():
+        network = REaLTabFormer.load_from_dir(saved_in(folder / _ROWS))
+    return RealtabformerSequenceModel(people, network, shape)
+
+
+def learn_children(
+    data: Children, options: RealtabformerOptions, seed: int, progress: Progress, unfinished: Path | None = None
+) -> RealtabformerSequenceModel:
+    """Train on static columns, then on all rows of every person: the library's parent and child mode.
+
+    A GPT-2 learns the static columns of persons as any table. A second one writes all rows of a person as one text,
+    given what the first one reads in the person (encoder and decoder). The library freezes the first one meanwhile;
+    here both go on learning, since a frozen one has nothing to say of the last column it has read. Where the static
+    columns do not vary, the encoder reads a constant.
+
+    Both with the same options. Of a person with more rows than ten persons have
+    (:func:`~hybrid.synthesize.generators.person_rows.most_rows`) the first so many are learned.
+
+    Raises
+    ------
+    GeneratorError
+        ``options.overfit`` is set, which watches single rows; there are too few persons, no rows, or rows that make a
+        text of more than :data:`MOST_TOKENS` words.
+    """
+    rows, counts = _first_rows(data)
+    _refuse(rows, counts, options)
+    with tempfile.TemporaryDirectory(prefix="realtabformer-") as temporary:
+        folder = unfinished or Path(temporary)
+        people, encoder = None, {}
+        if data.parents.features:
+            people, place = _people(data.parents, options, seed, progress, folder / _PERSONS)
+            encoder = {"parent_realtabformer_path": saved_in(place), "freeze_parent_model": False}
+        (folder / _ROWS).mkdir(exist_ok=True)
+        training = TrainingSettings(options, len(counts), seed + 1, folder / _ROWS, progress)
+        shape = RowShape.of(data, options)
+        network = _rows_network(training, shape, data.parents.columns, rows, counts, encoder)
+    return RealtabformerSequenceModel(people, network, shape)
+
+
+def _first_rows(data: Children) -> tuple[Encoded, Array]:
+    most = most_rows(data.counts)
+    place = np.arange(data.counts.sum()) - np.repeat(np.cumsum(data.counts) - data.counts, data.counts)
+    return data.take(place < most), np.minimum(data.counts, most)
+
+
+def _refuse(rows: Encoded, counts: Array, options: RealtabformerOptions) -> None:
+    if options.overfit is not None:
+        raise GeneratorError("realtabformer: overfit is about single rows, not about persons", hint="leave it out")
+    if len(counts) < 2 or not counts.any():
+        what = "two persons or more" if len(counts) < 2 else "ten persons or more with rows"
+        raise GeneratorError(f"realtabformer needs {what}", hint="use cart")
+    words = sum(_words(*pair) for pair in zip(rows.features, rows.columns, strict=True))
+    longest = int(counts.max()) * (words + 2)
+    if longest > MOST_TOKENS:
+        raise GeneratorError(
+            f"realtabformer: {int(counts.max())} rows of {words} words each are {longest:,} words, and it writes at "
+            f"most {MOST_TOKENS:,} per person or parent row",
+            hint="set data.max_rows (of a single table), leave columns out, or use cart",
+        )
+
+
+def _words(feature: Feature, values: Array) -> int:
+    """Words of a value: one of a state, and one for every two characters of a number, with four decimals at most."""
+    if feature.is_discrete:
+        return 1
+    whole = bool((values == np.rint(values)).all())
+    characters = len(str(int(np.abs(values).max()))) + (0 if whole else 5)
+    return -(-characters // 2)
+
+
+def _people(
+    data: Encoded, options: RealtabformerOptions, seed: int, progress: Progress, folder: Path
+) -> tuple[RealtabformerModel, Path]:
+    """The model of the static columns, and where it is saved: a training that was interrupted later finds it whole."""
+    done, begun = folder / "done", folder / "saving"
+    folder.mkdir(exist_ok=True)
+    if not done.is_dir():
+        model = learn_model(data, options, seed, progress, folder)
+        shutil.rmtree(begun, ignore_errors=True)
+        begun.mkdir(mode=0o700)
+        model.save(begun)
+        begun.rename(done)
+    return load_model(done), done
+
+
+def _rows_network(
+    training: TrainingSettings,
+    shape: RowShape,
+    persons: Sequence[Array],
+    rows: Encoded,
+    counts: Array,
+    encoder: dict[str, Any],
+) -> Any:
+    from transformers import EncoderDecoderConfig
+
+    options, n = training.options, len(counts)
+    parents = shape.read(persons, n).assign(**{_PERSON: np.arange(n)})
+    children = frame_of(shape.rows, rows.columns, int(counts.sum()))
+    children[_PERSON] = np.repeat(np.arange(n), counts)
+    with quiet(), global_seed(training.seed):
+        sizes = EncoderDecoderConfig.from_encoder_decoder_configs(coder(options), coder(options))
+        network = new_network(training, model_type="relational", relational_config=sizes, **encoder)
+        network.fit(
+            children,
+            in_df=parents,
+            join_on=_PERSON,
+            device=device_of(options),
+            resume_from_checkpoint=training.last_checkpoint,
+        )
+    return without_places(network)

@@ -18,7 +18,7 @@ from pydantic import Field, model_validator
 from hybrid.base.arrays import Array
 from hybrid.base.options import Options
 from hybrid.base.progress import Progress
-from hybrid.synthesize.protocol import Cost, Encoded, Encoding, Feature, Model, SequenceModel, Sequences
+from hybrid.synthesize.protocol import Children, Cost, Encoded, Encoding, Feature, Model
 from hybrid.synthesize.snapshots import refuse_unordered
 
 OF_BOTH_ENGINES = frozenset(
@@ -125,6 +125,7 @@ class Tabddpm:
     extra: ClassVar[str | None] = "tabddpm"
     environment: ClassVar[str | None] = "tabddpm"
     resumes: ClassVar[bool] = True
+    learns_parents: ClassVar[bool] = True
     Options: ClassVar[type[Options]] = TabddpmOptions
     presets: ClassVar[Mapping[str, Mapping[str, Any]]] = {
         "default": {},
@@ -167,9 +168,10 @@ class Tabddpm:
         unfinished: Path | None = None,
     ) -> Model:
         """Train; the same seed repeats on a CPU with the same number of threads."""
-        from hybrid.synthesize.generators.tabddpm.model import learn_model
+        from hybrid.synthesize.generators.tabddpm.model import learn_children, learn_model
 
-        return learn_model(data, options, seed, progress, unfinished)
+        about = options, seed, progress, unfinished
+        return learn_children(data, *about) if isinstance(data, Children) else learn_model(data, *about)
 
     def log_odds(self, model: Model, people: Encoded, reference: Encoded, seed: int) -> Array:
         from hybrid.synthesize.generators.tabddpm.inspect import log_odds
@@ -178,24 +180,7 @@ class Tabddpm:
         assert isinstance(model, TabddpmModel)
         return log_odds(model, people, reference, seed)
 
-    def learn_sequences(
-        self,
-        data: Sequences,
-        options: TabddpmOptions,
-        seed: int,
-        progress: Progress,
-        unfinished: Path | None = None,
-    ) -> SequenceModel:
-        from hybrid.synthesize.generators.tabddpm.sequences import learn_sequences
-
-        return learn_sequences(data, options, seed, progress, unfinished)
-
-    def load_sequences(self, folder: Path) -> SequenceModel:
-        from hybrid.synthesize.generators.tabddpm.sequences import load_sequences
-
-        return load_sequences(folder)
-
     def load(self, folder: Path) -> Model:
-        from hybrid.synthesize.generators.tabddpm.model import load_model
+        from hybrid.synthesize.generators.tabddpm.model import load
 
-        return load_model(folder)
+        return load(folder)

@@ -2,8 +2,8 @@
 
 import pytest
 
-from hybrid.base.digits import told_apart
 from hybrid.base.language import catalogue
+from hybrid.base.words import told_apart
 
 
 @pytest.mark.parametrize(

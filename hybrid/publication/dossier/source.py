@@ -34,7 +34,7 @@ class Fact:
 
 
 @dataclass(frozen=True)
-class Stated:
+class DossierSource:
     """Facts of a run or release, and where they were read."""
 
     content: Mapping[str, Any]
@@ -83,7 +83,7 @@ class Stated:
         return f"{file}, {more}" if more else file
 
 
-def read_stated(folder: Path) -> Stated:
+def read_source(folder: Path) -> DossierSource:
     """Read a release or a finished run.
 
     Raises
@@ -110,7 +110,7 @@ def read_stated(folder: Path) -> Stated:
     return _finished(folder)
 
 
-def _released(folder: Path) -> Stated:
+def _released(folder: Path) -> DossierSource:
     problems = verify(folder)
     if problems:
         raise VerificationError(problems)
@@ -125,10 +125,10 @@ def _released(folder: Path) -> Stated:
     withdrawn = "" if mark is None else f"{str(mark.get('at'))[:10]} by {mark.get('by')}: {mark.get('reason')}"
     croissant = read_json(folder / CROISSANT) if (folder / CROISSANT).exists() else {}
     contact, language = roles.get("contact"), croissant.get("inLanguage")
-    return Stated(content, said | {"contact": contact}, is_release=True, withdrawn=withdrawn, language=language)
+    return DossierSource(content, said | {"contact": contact}, is_release=True, withdrawn=withdrawn, language=language)
 
 
-def _finished(folder: Path) -> Stated:
+def _finished(folder: Path) -> DossierSource:
     run = read_run(folder)
     refuse_without_claim(run.manifest)
     if FACTS not in run.manifest["files"]:
@@ -137,4 +137,4 @@ def _finished(folder: Path) -> Stated:
     own = PublishOptions.model_validate(run.manifest["config"].get("publish") or {})
     said = {"source": own.source, "uses": own.uses, "limits_of_use": own.not_for, "license": own.license}
     contact = own.contact and own.contact.name
-    return Stated(content, said | {"contact": contact}, is_release=False, language=own.language)
+    return DossierSource(content, said | {"contact": contact}, is_release=False, language=own.language)

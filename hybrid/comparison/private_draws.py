@@ -1,4 +1,4 @@
-"""Privacy budget of a comparison: each private table pays, before any of them starts."""
+"""Private draws of a comparison: the privacy budget of each table is paid before any of them starts."""
 
 from __future__ import annotations
 

@@ -1,0 +1,354 @@
+"""Facts of a dossier: first those that were measured, then how the table was made, for what, and who decided."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from typing import Any
+
+from hybrid.anonymize.models import describe
+from hybrid.anonymize.result import AnonymizationResult
+from hybrid.base.words import listed, named
+from hybrid.publication.criteria import Criterion, criterion_of
+from hybrid.publication.description.statement import accepted_words
+from hybrid.publication.dossier.source import DossierSource, Fact
+from hybrid.publication.guarantee import WHITE_BOX
+from hybrid.publication.lamps import Lamp
+from hybrid.publication.power import POWER, accepted_sentences, not_tried
+from hybrid.publication.private_words import NOT_COMPARED, NOT_PUBLISHED
+from hybrid.publication.private_words import account as account_words
+from hybrid.publication.private_words import terms as terms_words
+from hybrid.publication.protection_words import made as made_words
+from hybrid.publication.rules.rule import text_of
+from hybrid.publication.table_facts import few
+from hybrid.publication.verdict import Check
+from hybrid.table import Role
+
+
+def about(*criteria: Criterion) -> Callable[[DossierSource], Iterator[Fact]]:
+    """Facts of every rule about some criteria."""
+
+    def facts(source: DossierSource) -> Iterator[Fact]:
+        if source.is_dp:
+            yield Fact(NOT_PUBLISHED, source.where("summary.not_attacked"))
+            yield next(terms(source))
+            return
+        found = [check for check in source.checks if criterion_of(check.metric) in criteria]
+        yield from (_checked(source, check) for check in found if check.applies)
+        yield from _not_applying(source, found)
+        judged = {check.metric for check in found}
+        metrics = [one for one in source.privacy_metrics if criterion_of(one["name"]) in criteria]
+        others = [one for one in metrics if one["name"] not in judged and one["state"] == "ok"]
+        yield from (_unjudged(source, one) for one in others)
+        if not others and not any(check.applies for check in found):
+            yield Fact("No number was measured for this question.", source.where("metrics"))
+
+    return facts
+
+
+def _checked(source: DossierSource, check: Check) -> Fact:
+    metric = f"metric {check.metric}, " if check.metric else ""
+    return Fact(
+        f"{check.rule}: {check.standing}. {check.message}", source.where("verdict.checks", f"{metric}rule {check.rule}")
+    )
+
+
+def _unjudged(source: DossierSource, one: Mapping[str, Any]) -> Fact:
+    ends = "" if one["ci"] is None else f" (interval {text_of(one['ci'][0])} to {text_of(one['ci'][1])})"
+    beside = "" if one["reference"] is None else f"; the reference is {text_of(one['reference'])}"
+    name = " of ".join(filter(None, (one["name"], one.get("table"), one["column"])))
+    text = f"{name}: {text_of(one['value'])}{ends}{beside}. No rule of the policy limits it."
+    return Fact(text, source.where("metrics", f"metric {one['name']}"))
+
+
+def _not_applying(source: DossierSource, checks: Sequence[Check]) -> Iterator[Fact]:
+    names = [check.rule for check in checks if not check.applies]
+    if names:
+        yield Fact(f"Rules that do not apply to this table: {listed(names)}.", source.where("verdict.checks"))
+
+
+def in_short(*criteria: Criterion) -> Callable[[DossierSource], Iterator[Fact]]:
+    """Answers to the questions of the first page."""
+
+    def facts(source: DossierSource) -> Iterator[Fact]:
+        lamps = [lamp for lamp in map(Lamp.from_json, source.summary["lamps"]) if lamp.criterion in criteria]
+        for lamp in lamps:
+            text = f"{lamp.question} {lamp.status.capitalize()}. {lamp.sentence}"
+            yield Fact(text, source.where("summary.lamps", f"criterion {lamp.criterion}"))
+        if not lamps:
+            yield Fact(f"{NOT_PUBLISHED} {NOT_COMPARED}", source.where("summary.not_attacked"))
+
+    return facts
+
+
+def terms(source: DossierSource) -> Iterator[Fact]:
+    """Terms of differential privacy."""
+    for sentence in terms_words(source.config, claimed=bool(source.content.get("differential_privacy"))):
+        yield Fact(sentence, source.where("differential_privacy"))
+
+
+def other_rules(source: DossierSource) -> Iterator[Fact]:
+    """Rules about the intermediate table, earlier releases, roles and rows."""
+    other = [check for check in source.checks if check.metric is None and not check.rule.startswith(POWER)]
+    yield from (_checked(source, check) for check in other if check.applies)
+    yield from _not_applying(source, other)
+    if not other:
+        yield Fact("No such rule is stated.", source.where("verdict.checks"))
+
+
+def attacks(source: DossierSource) -> Iterator[Fact]:
+    """Measures of privacy that were made, and those without a result."""
+    metrics = source.privacy_metrics
+    done = list(dict.fromkeys(one["name"] for one in metrics if one["state"] == "ok"))
+    failed = [name for name in dict.fromkeys(one["name"] for one in metrics) if name not in done]
+    if source.is_dp:
+        yield Fact(NOT_PUBLISHED, source.where("summary.not_attacked"))
+    elif done:
+        yield Fact(f"{len(done)} measures of privacy were made on the table: {listed(done)}.", source.where("metrics"))
+    else:
+        yield Fact("No attack on the table was measured.", source.where("metrics"))
+    if failed:
+        yield Fact(f"Without a result: {listed(failed)}.", source.where("metrics"))
+
+
+def control(source: DossierSource) -> Iterator[Fact]:
+    """People who were kept apart, and the checks that compare with them."""
+    if source.is_dp:
+        yield Fact(NOT_COMPARED, source.where("summary.not_attacked"))
+        return
+    yield from (Fact(text, source.where("summary.table")) for text in source.summary["table"] if "kept apart" in text)
+    compared = [check for check in source.checks if check.excess is not None]
+    if compared:
+        text = (
+            f"Checks that compare with people who are not in the data: {len(compared)}. What the table says of a "
+            "group, it says of them too, so it is no part of these numbers."
+        )
+        yield Fact(text, source.where("verdict.checks", "measured, excess, limit"))
+    else:
+        yield Fact("No check compares with people who are not in the data.", source.where("verdict.checks"))
+
+
+def planted(source: DossierSource) -> Iterator[Fact]:
+    """Leaks that were planted into copies of the table."""
+    if source.is_dp:
+        yield Fact(NOT_PUBLISHED, source.where("summary.not_attacked"))
+        return
+    leaks = [check for check in source.checks if check.rule.startswith(POWER)]
+    yield from (_checked(source, check) for check in leaks if check.applies or check.accepted)
+    said = [*accepted_sentences(source.checks), not_tried(source.checks)]
+    yield from (Fact(text, source.where("verdict.checks")) for text in said if text)
+    if not any(check.applies for check in leaks):
+        yield Fact("No leak was planted, so nothing says which leak the checks would notice.", source.where("power"))
+
+
+def model(source: DossierSource) -> Iterator[Fact]:
+    """Place of the trained model, and the attack of those who hold it."""
+    found = [one for one in source.content["metrics"] if one["name"] == WHITE_BOX and one["stage"] == "synthetic"]
+    if source.config["synthesize"].get("generator") == "none":
+        yield Fact("No model was trained.", source.where("config.synthesize"))
+        return
+    yield Fact("A model was trained on records of people. No release contains it.", source.where("config.synthesize"))
+    for one in found:
+        if one["state"] == "ok":
+            ends = "" if one["ci"] is None else f" (interval {one['ci'][0]:.2f} to {one['ci'][1]:.2f})"
+            found_by = f"an AUC of {one['value']:.2f}{ends}; guessing has 0.5"
+            text = f"An attacker who holds the model finds training people with {found_by}."
+        else:
+            text = "How well an attacker who holds the model finds training people was not measured."
+        yield Fact(text, source.where("metrics", f"metric {WHITE_BOX}"))
+    if not found:
+        yield Fact("Whether the model gives away people it learned from was not measured.", source.where("metrics"))
+
+
+def open_rules(source: DossierSource) -> Iterator[Fact]:
+    """Names of the rules that are not met, and of those that could not be judged."""
+    found = {"Not met": ("block", "review"), "Could not be judged": ("not judged",)}
+    for title, statuses in found.items():
+        open_ = [check for check in source.checks if check.decision != "pass" and check.status in statuses]
+        names = list(dict.fromkeys(check.rule for check in open_))
+        if names:
+            yield Fact(f"{title}: {listed(names)}.", source.where("verdict.checks"))
+
+
+def unmet(source: DossierSource) -> Iterator[Fact]:
+    """Rules that are not met or could not be judged."""
+    open_ = [check for check in source.checks if check.decision != "pass"]
+    yield from (_checked(source, check) for check in open_)
+    if not open_ and not source.is_dp:
+        yield Fact(source.summary["answer"], source.where("summary.answer"))
+    if source.is_dp:
+        yield Fact(NOT_PUBLISHED, source.where("verdict"))
+
+
+def sentences(entry: str) -> Callable[[DossierSource], Iterator[Fact]]:
+    """Sentences of the summary."""
+
+    def facts(source: DossierSource) -> Iterator[Fact]:
+        yield from (Fact(text, source.where(f"summary.{entry}")) for text in source.summary[entry])
+
+    return facts
+
+
+def rows(source: DossierSource) -> Iterator[Fact]:
+    """Nature of the rows."""
+    released = source.content.get("released")
+    yield Fact("Not stated.") if released is None else Fact(released["words"], source.where("released"))
+
+
+def made(source: DossierSource) -> Iterator[Fact]:
+    """Steps that made the rows."""
+    if source.anonymization is None and not source.is_dp:
+        yield Fact("Nothing was anonymized.", source.where("anonymization"))
+    for sentence in made_words(source.config, source.anonymization):
+        yield Fact(sentence, source.where("config"))
+
+
+def said(entry: str, title: str) -> Callable[[DossierSource], Iterator[Fact]]:
+    """The publisher's own words."""
+
+    def facts(source: DossierSource) -> Iterator[Fact]:
+        found = source.said.get(entry) or ()
+        for words in (found,) if isinstance(found, str) else found:
+            where = "datapackage.json: statement" if source.is_release else "manifest.json: config.publish"
+            yield Fact(f"{title}: {words}", f"{where}.{entry}")
+        if not found:
+            yield Fact(f"{title}: the publisher has not stated it.")
+
+    return facts
+
+
+def uses(source: DossierSource) -> Iterator[Fact]:
+    """Uses of the table, stated and excluded."""
+    yield from said("uses", "For")(source)
+    yield from said("limits_of_use", "Limits of use")(source)
+
+
+def _columns_of(source: DossierSource) -> Iterator[tuple[str, Mapping[str, Any]]]:
+    tables = source.config.get("tables")
+    for name, table in ({"": source.config} if tables is None else tables).items():
+        yield from ((f"{name}.{column}" if name else column, about) for column, about in table["columns"].items())
+
+
+def identifiers(source: DossierSource) -> Iterator[Fact]:
+    """Columns that name a person."""
+    names = [name for name, about in _columns_of(source) if about.get("role") == Role.IDENTIFIER]
+    if not names:
+        yield Fact("No column is marked as the name or number of a person.", source.where("config.columns"))
+    elif (source.config.get("output") or {}).get("identifiers") == "drop":
+        yield Fact(f"Columns that name a person were left out: {named(names)}.", source.where("config.output"))
+    else:
+        yield Fact(f"Columns that name a person hold made-up values: {named(names)}.", source.where("config.columns"))
+
+
+def columns(source: DossierSource) -> Iterator[Fact]:
+    """Columns by role."""
+    roles: dict[str, list[str]] = {}
+    for name, about in _columns_of(source):
+        roles.setdefault(str(about.get("role") or "undecided").replace("_", "-"), []).append(name)
+    for role, names in roles.items():
+        yield Fact(f"Role {role}: {named(names)}.", source.where("config.columns"))
+
+
+def kept_back(source: DossierSource) -> Iterator[Fact]:
+    """Contents of the private zone, which no release holds."""
+    what = "A release holds" if source.is_release else "A release of this run would hold"
+    text = f"{what} no model, no seed and no key. These stay with the operator."
+    yield Fact(text, source.where("files") if source.is_release else "")
+    if source.is_release:
+        yield Fact(f"Seed: {source.content['seed']}.", source.where("seed"))
+        yield Fact(f"Source: {source.content['source']['about']}.", source.where("source"))
+
+
+def processing(source: DossierSource) -> Iterator[Fact]:
+    """That records of people were processed, and who decided the roles."""
+    yield Fact("Making the table processed records of people.", source.where("released"))
+    yield from roles(source)
+
+
+def anonymity(source: DossierSource) -> Iterator[Fact]:
+    """Result of the anonymization, or the terms of differential privacy."""
+    result, where = source.anonymization, source.where("anonymization")
+    if source.is_dp:
+        yield from terms(source)
+    elif result is None:
+        yield Fact("Nothing was anonymized.", where)
+    else:
+        yield from (Fact(text, where) for text in _anonymized(result))
+
+
+def _anonymized(result: AnonymizationResult) -> Iterator[str]:
+    if result.k_anonymous:
+        unit = "records" if result.rows_are_persons else "people"
+        smallest = f"its smallest group has {result.smallest} {unit}"
+        yield f"The intermediate table is k-anonymous with k = {result.k}: {smallest}."
+        yield from (f"It also has {describe(model)}." for model in result.models)
+    else:
+        yield "The intermediate table is not k-anonymous."
+    yield f"{few(result.suppressed).capitalize()} of {few(result.records)} records were left out."
+    yield "None of this is promised of the released rows."
+
+
+def described(source: DossierSource) -> Iterator[Fact]:
+    """Entries that a catalogue needs."""
+    yield from said("source", "Real records behind the table")(source)
+    yield from said("license", "Licence")(source)
+    yield from said("contact", "Contact")(source)
+
+
+def guarantee(source: DossierSource) -> Iterator[Fact]:
+    """Technical guarantee."""
+    yield Fact(source.content["guarantee"], source.where("guarantee"))
+
+
+def decisions(source: DossierSource) -> Iterator[Fact]:
+    """Policy, decision, approvals, draw."""
+    policy, where = source.content["policy"], source.where("policy")
+    yield Fact(f"Policy {policy['name']} {policy['version']}, owner: {policy['owner']}.", where)
+    yield Fact(f"People who must accept a review under this policy: {policy['approvals']}.", where)
+    if source.is_release or not source.is_dp:
+        yield Fact(source.summary["answer"], source.where("summary.answer"))
+    for one in source.content.get("acceptances", ()):
+        given = {key: str(one.get(key) or "") for key in ("by", "reason", "proof")}
+        words = accepted_words(given | {"on": str(one.get("at") or "")[:10]})
+        yield Fact(f"Accepted by {words}", source.where("acceptances"))
+    if "draw" in source.content:
+        yield Fact(f"Judged as the {source.content['draw']['words']}.", source.where("draw"))
+    if not source.is_release:
+        private, other = "The operator's report has its verdict.", "Publishing judges it with all earlier releases."
+        rest = private if source.is_dp else other
+        yield Fact(f"The run is not published. {rest}")
+    if source.withdrawn:
+        yield Fact(f"The release was withdrawn on {source.withdrawn}", "withdrawn.json")
+
+
+def roles(source: DossierSource) -> Iterator[Fact]:
+    """Person who decided what each column is."""
+    roles = source.content.get("roles") or {}
+    if roles.get("decided_by"):
+        text = f"{roles['decided_by']} decided what each column is, on {roles['date']}."
+        yield Fact(text, source.where("roles"))
+    else:
+        yield Fact("Nobody has put a name to what each column is.", source.where("roles"))
+
+
+def signature(source: DossierSource) -> Iterator[Fact]:
+    """Key that signed the release."""
+    signing = source.content.get("signing") or {}
+    if signing:
+        text = f"The release is signed by key {signing['keyid']} ({signing['scheme']})."
+        yield Fact(text, source.where("signing"))
+        yield Fact("Who that key belongs to was not checked here: hybrid verify DIR --key PUBLIC does so.")
+    else:
+        yield Fact("Nothing is signed.")
+
+
+def unit(source: DossierSource) -> Iterator[Fact]:
+    """Unit that differential privacy protects."""
+    budget = source.content["differential_privacy"]
+    where = source.where("differential_privacy")
+    yield Fact(f"Protected unit: {budget['unit']}.", where)
+    yield Fact(f"Rows of one person that are used: at most {budget['rows_per_person']}.", where)
+
+
+def account(source: DossierSource) -> Iterator[Fact]:
+    """Account of the budget."""
+    yield Fact(account_words(source.content["differential_privacy"]), source.where("differential_privacy.parts"))
