@@ -53,7 +53,7 @@ class ColumnOverview:
         return strip_chart(self.name, self._labelled(language), language)
 
     def _labelled(self, language: Language) -> list[tuple[str, float]]:
-        in_words = language.own if self.kind.is_continuous else str
+        in_words = language.label if self.kind.is_continuous else str
         return [(in_words(label), share) for label, share in self.shares]
 
     @property

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 from hybrid.pipeline.generation import Generated
 from hybrid.pipeline.in_parts import DrawnInParts, draw_in_parts
-from hybrid.publication.protection_words import made, nature
+from hybrid.publication.nature import made, nature
 from hybrid.table import Table
 from hybrid.table.surrogates import with_surrogates
 from hybrid.table.write import write_table

@@ -19,9 +19,9 @@ from hybrid.evaluation.measure import Evaluation, Measure
 from hybrid.publication.finished_run import DAMAGE, FinishedRun, damaged
 from hybrid.publication.first_page import FirstPage, RunFacts, first_page, open_rules, private_page, promise
 from hybrid.publication.guarantee import guarantee_sentence
+from hybrid.publication.nature import is_synthetic, nature
 from hybrid.publication.power import not_tried
 from hybrid.publication.private_words import WITHHELD, unit_words
-from hybrid.publication.protection_words import is_synthetic, nature
 from hybrid.publication.redact import public_anonymization, public_config
 from hybrid.publication.table_facts import TableFacts, stated_tables
 from hybrid.publication.verdict import Verdict

@@ -14,7 +14,7 @@ from hybrid.publication.description.csvw import SOURCE_TYPE, csvw
 from hybrid.publication.description.description import DescribedTable, Description, PublishOptions, ReleasedFile
 from hybrid.publication.description.statement import SINGLE_PEOPLE
 from hybrid.publication.first_page import FirstPage
-from hybrid.publication.protection_words import KEYWORD, is_synthetic, made, nature
+from hybrid.publication.nature import KEYWORD, is_synthetic, made, nature
 from hybrid.publication.publish import publish
 from hybrid.table import Column, Kind, Role, Schema, Table
 from hybrid.table.write import DIGITAL_SOURCE_TYPES, MARK, write_table

@@ -69,7 +69,7 @@ def test_a_number_that_few_have_goes_with_what_they_alone_have() -> None:
     """Forty of a thousand were in prison, and leaves hold fifty people."""
     features = [Feature(name, 0, True, False) for name in ("longest", "prison")]
     model = Cart().learn(Encoded(features, list(sentences(1000, 40))), CartOptions(min_leaf=50), 1, silent)
-    longest, prison = model.draw(20_000, 1)
+    longest, prison = model.draw(20_000, 1).rows
     assert ((longest > 0) == (prison > 0)).all() and (prison > 0).mean() == pytest.approx(0.04, abs=0.005)
     there = prison > 0
     assert np.corrcoef(longest[there], prison[there])[0, 1] > 0.6

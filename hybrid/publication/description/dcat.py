@@ -13,7 +13,7 @@ from typing import Any
 from hybrid.base.ownership import CERTIFICATE
 from hybrid.publication.description.description import DescribedTable, Description, PartyOptions, ReleasedFile
 from hybrid.publication.description.statement import Statement
-from hybrid.publication.protection_words import KEYWORD
+from hybrid.publication.nature import KEYWORD
 
 CONTEXT = {
     "Iptc4xmpExt": "http://iptc.org/std/Iptc4xmpExt/2008-02-29/",

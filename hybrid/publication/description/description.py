@@ -18,7 +18,7 @@ from hybrid.base.options import Options
 from hybrid.publication.certificate import Acceptance
 from hybrid.publication.finished_run import DETAILS, EVALUATION, REPORT, FinishedRun
 from hybrid.publication.first_page import FirstPage
-from hybrid.publication.protection_words import KEYWORD, is_synthetic, made, nature
+from hybrid.publication.nature import KEYWORD, is_synthetic, made, nature
 from hybrid.publication.table_facts import stated_tables
 from hybrid.publication.verdict import Check
 from hybrid.table import Column, Kind, Schema

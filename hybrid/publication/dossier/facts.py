@@ -13,11 +13,11 @@ from hybrid.publication.description.statement import accepted_words
 from hybrid.publication.dossier.source import DossierSource, Fact
 from hybrid.publication.guarantee import WHITE_BOX
 from hybrid.publication.lamps import Lamp
+from hybrid.publication.nature import made as made_words
 from hybrid.publication.power import POWER, accepted_sentences, not_tried
 from hybrid.publication.private_words import NOT_COMPARED, NOT_PUBLISHED
 from hybrid.publication.private_words import account as account_words
 from hybrid.publication.private_words import terms as terms_words
-from hybrid.publication.protection_words import made as made_words
 from hybrid.publication.rules.rule import text_of
 from hybrid.publication.table_facts import few
 from hybrid.publication.verdict import Check
