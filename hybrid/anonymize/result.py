@@ -11,7 +11,7 @@ import numpy as np
 from hybrid.base.arrays import Codes, Leaves, Mask, Rows
 from hybrid.hierarchy import Hierarchy, LabelTable
 from hybrid.table import Role, Schema, Table
-from hybrid.table.cells import people_groups
+from hybrid.table.cells import ALONE, EVERYBODY, people_groups
 from hybrid.table.holders import holders
 from hybrid.table.persons import n_persons
 from hybrid.table.schema import concat_rows
@@ -187,8 +187,6 @@ class AnonymizedTable:
         return self if self.coarsened is None else self.take(~self.coarsened)
 
 
-EVERYBODY = "all people"
-ALONE = "alone with their quasi-identifiers"
 LEAST = 20
 """Fewest people of a group that is named; rarer values are one group."""
 

@@ -231,9 +231,12 @@ def _texts(values: pd.Series) -> pd.Series:
     return values.astype(object).map(str, na_action="ignore")
 
 
+MISSING, RARE_TOGETHER = "missing", "rare values together"
+EVERYBODY, ALONE = "all people", "alone with their quasi-identifiers"
+"""Names of the program's own for groups, whatever column they are made by."""
 _NUMBER = r"[-−+<]?\d.*"
 _OWN = (
-    *("missing", "rare values together", "all people", "alone with their quasi-identifiers"),
+    *(MISSING, RARE_TOGETHER, EVERYBODY, ALONE),
     *(
         "shared with no other record",
         rf"shared with fewer than {_NUMBER} others",
@@ -278,9 +281,9 @@ class PeopleGroups:
     def labels(self) -> list[str]:
         """Name of each group; a category that reads like a name of the program's own is in quotes."""
         values = len(self.cells._categories)
-        names = [*map(_quoted, self.cells.labels[:values]), *self.cells.labels[values:], "missing"]
+        names = [*map(_quoted, self.cells.labels[:values]), *self.cells.labels[values:], MISSING]
         if self.cells.pooled:
-            names[values] = "rare values together"
+            names[values] = RARE_TOGETHER
         return [names[at] for at in self.named]
 
     def places(self, table: Table) -> Array:

@@ -9,12 +9,13 @@ import pandas as pd
 import pytest
 
 from hybrid.anonymize import AnonymizationResult, AnonymizeOptions, anonymize
-from hybrid.anonymize.result import ALONE, EVERYBODY, LeftOutGroup, json_with_left_out, left_out_by_group
+from hybrid.anonymize.result import LeftOutGroup, json_with_left_out, left_out_by_group
 from hybrid.anonymize.steps import anonymize_in_steps
 from hybrid.base.rng import rng_for
 from hybrid.hierarchy import flat_hierarchy
 from hybrid.publication.redact import public_anonymization
 from hybrid.table import Column, Kind, Role, Schema, Table
+from hybrid.table.cells import ALONE, EVERYBODY
 
 SCHEMA = Schema(
     (
