@@ -13,16 +13,27 @@ from hybrid.synthesize.generators.trees import DonorTree, TreeLimits, grow
 from hybrid.synthesize.protocol import Feature
 
 NUMBER = Feature("number", 0, ordered=False, missing=True)
-ONE_LEAF = np.ones(1, dtype=bool)
+STATES = Feature("state", 2, ordered=False, missing=False)
 
 
-def of_everybody(values: Array) -> Array:
-    """Sums over one node that holds everybody."""
-    return np.array([values.sum()])
+class Leaves:
+    """A root, node 0, and the leaves below it: the node of each row; a root alone holds everybody."""
+
+    def __init__(self, leaves: Array) -> None:
+        self.leaves, self.weights = leaves, np.ones(len(leaves))
+
+    def sums(self, values: Array) -> Array:
+        sums = np.bincount(self.leaves, values)
+        sums[0] = values.sum()
+        return sums
+
+
+def one_leaf(n: int) -> Leaves:
+    return Leaves(np.zeros(n, dtype=np.int64))
 
 
 def in_one_leaf(values: Array, **known: Array) -> LeafSlopes[str] | None:
-    return fit_slopes(values, known, of_everybody, ONE_LEAF, 20)
+    return fit_slopes(values, known, set(known), one_leaf(len(values)), 20)
 
 
 def moved(slopes: LeafSlopes[str], values: Array, **known: Array) -> Array:
@@ -39,14 +50,65 @@ def test_ranks_by_hand() -> None:
     assert list(places.value(np.array([0.0, 0.2, 0.25, 0.5, 0.74, 0.75, 1.0]))) == [1, 1, 5, 5, 5, 9, 9]
 
 
-def test_a_column_of_few_values_has_no_slope() -> None:
-    """Of ten people each another value counts ten; a value that half of them have counts as two at most."""
+def test_a_node_has_a_slope_of_its_own_for_a_column_of_many_values() -> None:
+    """Of ten people each another value counts ten; a value that half of them have counts as two at most.
+
+    Two leaves, in which the column rises and falls as much: they have no slope in common.
+    """
     assert Places.of(np.arange(10.0)).effective == pytest.approx(10)
     assert Places.of(np.array([0.0, 0.0, 1.0, 2.0])).effective == pytest.approx(1 / (0.25 + 2 / 16))
-    x = np.arange(100.0)
-    assert in_one_leaf(np.floor(x / 10), x=x) is not None
-    assert in_one_leaf(np.floor(x / 11.2), x=x) is None
-    assert in_one_leaf(np.maximum(x, 40), x=x) is None
+    x = np.tile(np.arange(100.0), 2)
+    y = np.concatenate([x[:100], x[99::-1]])
+    leaves = Leaves(np.repeat([1, 2], 100))
+    for width, wanted in ((10, 2), (11.2, 0)):
+        slopes = fit_slopes(np.floor(y / width), {"x": x}, {"x"}, leaves, 20)
+        assert (0 if slopes is None else (slopes.slopes[1:] != 0).sum()) == wanted
+
+
+def test_ranks_that_cross_by_hand() -> None:
+    """Of two values half of the ranks' move is seen, of three evenly held ones two thirds."""
+    assert Places.of(np.array([0.0, 1.0, 1.0, 1.0])).crossed == pytest.approx(0.5)
+    assert Places.of(np.array([0.0, 1.0, 2.0])).crossed == pytest.approx(2 / 3)
+    assert Places.of(np.arange(1000.0)).crossed == pytest.approx(0.999)
+
+
+def test_all_leaves_bear_out_what_none_does_alone() -> None:
+    """Eight in a hundred have it, four in a leaf of fifty; who has it stands a quarter lower in every leaf."""
+    rng = np.random.default_rng(8)
+    leaf = np.repeat(np.arange(1, 41), 50)
+    has = np.tile(np.arange(50) < 4, 40).astype(float)
+    y = 10 * leaf + rng.random(2000) - 0.25 * has
+    slopes = fit_slopes(y, {"has": has}, set(), Leaves(leaf), 50)
+    assert slopes is not None
+    for one in (1, 20, 40):
+        assert fit_slopes(y[leaf == one], {"has": has[leaf == one]}, set(), one_leaf(50), 50) is None
+    ranks = Places.of(y).rank(y)  # The two states are half a rank apart.
+    off = [ranks[(leaf == one) & (has == 1)].mean() - ranks[(leaf == one) & (has == 0)].mean() for one in range(1, 41)]
+    assert slopes.slopes[1:].mean() * 0.5 == pytest.approx(np.mean(off), rel=0.1)
+
+
+def test_nothing_moves_where_all_are_alike() -> None:
+    rng = np.random.default_rng(4)
+    leaf, x = np.repeat([1, 2], 300), rng.random(600)
+    y = np.where(leaf == 1, (rng.random(600) < x).astype(float), 0.0)
+    slopes = fit_slopes(y, {"x": x}, {"x"}, Leaves(leaf), 50)
+    assert slopes is not None
+    assert slopes.slopes[1] > 0 and slopes.slopes[2] == 0
+
+
+def test_a_state_is_drawn_as_often_as_people_like_the_row_have_it() -> None:
+    """The probability of the state is the number itself."""
+    rng = np.random.default_rng(2)
+    x = rng.random(20_000)
+    y = (rng.random(20_000) < x).astype(float)
+    slopes = in_one_leaf(y, x=x)
+    assert slopes is not None
+    donors = rng.integers(0, 20_000, 20_000)
+    for at in (0.25, 0.5, 0.75):
+        asked = {"x": np.full(20_000, at)}
+        drawn = slopes.move(y[donors], donors, np.zeros(20_000, dtype=np.int64), asked, rng)
+        assert set(drawn) <= {0.0, 1.0}
+        assert drawn.mean() == pytest.approx(at, abs=0.06)
 
 
 def test_a_row_gets_the_value_of_a_person_like_itself() -> None:
@@ -88,10 +150,12 @@ def test_slopes_are_those_of_least_squares_in_the_selected_numbers() -> None:
     )
 
 
-def test_fewer_people_than_a_leaf_holds_have_no_slope() -> None:
-    x = np.arange(30.0)
-    assert fit_slopes(x, {"x": x}, of_everybody, ONE_LEAF, 30) is not None
-    assert fit_slopes(x, {"x": x}, of_everybody, ONE_LEAF, 31) is None
+def test_fewer_people_than_a_leaf_holds_have_no_slope_of_their_own() -> None:
+    x = np.tile(np.arange(30.0), 2)
+    y = np.concatenate([x[:30], x[29::-1]])  # No slope in common.
+    leaves = Leaves(np.repeat([1, 2], 30))
+    assert fit_slopes(y, {"x": x}, {"x"}, leaves, 30) is not None
+    assert fit_slopes(y, {"x": x}, {"x"}, leaves, 31) is None
 
 
 def test_rows_of_the_same_people_bear_out_nothing_more() -> None:
@@ -136,3 +200,21 @@ def test_large_leaves_keep_a_relation_of_numbers() -> None:
         tree: DonorTree[str] = grow((1, NUMBER, y), {"x": x}, {"x": NUMBER}, np.arange(600), limits, rng)
         kept[slopes] = np.corrcoef(x, tree.draw({"x": x}, 600, rng))[0, 1]
     assert kept[False] < 0.8 < 0.94 < kept[True]
+
+
+def test_large_leaves_keep_a_relation_of_a_number_and_a_state_that_few_have() -> None:
+    """As of schooling and free insurance, drawn first: each leaf holds a handful who have it."""
+    rng = np.random.default_rng(6)
+    other, has = rng.normal(size=3000), (rng.random(3000) < 0.08).astype(np.int32)
+    y = 3 * other - has + 0.5 * rng.normal(size=3000)
+    kept = {}
+    for slopes in (False, True):
+        limits = TreeLimits(250, 1.0, None, slopes)
+        known: dict[str, Array] = {"other": other, "has": has}
+        features = {"other": NUMBER, "has": STATES}
+        tree: DonorTree[str] = grow((2, NUMBER, y), known, features, np.arange(3000), limits, rng)
+        drawn = tree.draw(known, 3000, rng)
+        kept[slopes] = drawn[has == 1].mean() - drawn[has == 0].mean()
+    real = y[has == 1].mean() - y[has == 0].mean()
+    assert kept[True] == pytest.approx(real, abs=0.25)
+    assert abs(kept[False] - real) > 0.4

@@ -1,34 +1,51 @@
-"""Slopes within the leaves of a tree: a drawn number is moved as far as the row differs from its donor.
+"""Slopes within the leaves of a tree: a drawn value is moved as far as the row differs from its donor.
 
-A leaf of fifty people holds many values of every number before the column. A donor's value says what such a person has;
-where the leaf's people bear out a slope, the row gets the value of a person like itself. So large leaves keep relations
-of numbers that would need small ones, which give single people away. It is the regression adjustment of Beaumont,
-Zhang, Balding (Genetics 162(4), 2002, eq. 4) on ranks, within the nodes of a tree as in M5 (Quinlan 1992).
+A leaf of fifty people holds many values of every column before. A donor's value says what such a person has; where
+people bear out a slope, the row gets the value of a person like itself. So large leaves keep relations that would need
+small ones, which give single people away. It is the regression adjustment of Beaumont, Zhang, Balding (Genetics
+162(4), 2002, eq. 4) on ranks, within the nodes of a tree as in M5 (Quinlan 1992). Ranks are those of numbers, of two
+states, and of states with an order.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Generic, TypeVar
+from typing import Generic, Protocol, TypeVar
 
 import numpy as np
 
-from hybrid.base.arrays import Array, Mask
+from hybrid.base.arrays import Array
 from hybrid.synthesize.generators.regressions import reflected
+from hybrid.synthesize.protocol import Feature
 
 K = TypeVar("K")
 MOST_SLOPES = 3
-"""Numbers that a node has a slope for, at most."""
+"""Columns that all leaves have a slope for, at most, and numbers that a node has one of its own for."""
 MOST_CANDIDATES = 12
-"""Numbers that slopes are looked for in: those that follow the column best within all leaves together."""
+"""Columns that slopes are looked for in: those that follow the column best within all leaves together."""
 CHANCE = 0.01
-"""Probability that chance alone gives a node of a column without relations a first slope."""
+"""Probability that chance alone gives the leaves, or a node, of a column without relations a first slope."""
 FEWEST_VALUES = 10.0
-"""Values of a column with slopes, at least, counted as :attr:`Places.effective` counts. Ranks of few values are steps,
-and moves within a leaf would carry a rare value off."""
+"""Values of a column for which nodes have slopes of their own, at least, counted as :attr:`Places.effective` counts.
+Ranks of few values are steps, and moves within a leaf would carry a rare value off."""
 _FLAT = 1e-9
 """Share of a number's spread below which nothing of it is left beside those that have a slope already."""
+
+
+class NodesWithSums(Protocol):
+    """Nodes of a tree over n training rows."""
+
+    @property
+    def leaves(self) -> Array:
+        """Leaf of each row; shape (n,), int."""
+
+    @property
+    def weights(self) -> Array:
+        """Weight of each row, 1 over the rows of its person; shape (n,)."""
+
+    def sums(self, values: Array) -> Array:
+        """Weighted sums of numbers (n,) over the rows of every node, the root first; shape (n_nodes,)."""
 
 
 @dataclass(frozen=True)
@@ -66,6 +83,14 @@ class Places:
         ranks: Array = low + rng.random(len(values)) * (high - low)
         return ranks
 
+    @property
+    def crossed(self) -> float:
+        """Change of the mean rank when all ranks move by a small step, per step: 1/2 of a fair coin, 1 of many values.
+
+        Only ranks that cross from one value to the next change it; none does beyond the ends.
+        """
+        return float(1 - (self.below[1] + 1 - self.below[-2]) / 2)
+
     def _ends(self, values: Array) -> tuple[Array, Array]:
         """Shares of the training values below each value, and up to it."""
         left, right = (np.searchsorted(self.distinct, values, side=side) for side in ("left", "right"))
@@ -80,10 +105,10 @@ class Places:
 
 @dataclass(frozen=True)
 class LeafSlopes(Generic[K]):
-    """Slopes of a column's rank in the ranks of numbers before it, by node of its tree."""
+    """Slopes of a column's rank in the ranks of columns before it, by node of its tree."""
 
     predictors: Mapping[K, Places]
-    """The p numbers that any node has a slope for."""
+    """The p columns that any node has a slope for."""
     target: Places
     """The column itself."""
     donors: Array
@@ -115,38 +140,55 @@ class LeafSlopes(Generic[K]):
         return result
 
 
-def fit_slopes(
-    values: Array, known: Mapping[K, Array], sums: Callable[[Array], Array], is_leaf: Mask, least: int
-) -> LeafSlopes[K] | None:
-    """Slopes that the people of the nodes bear out; None where no node has any.
+def is_graded(feature: Feature) -> bool:
+    """Whether values have ranks: numbers, two states, or states with an order; none of these states is missing."""
+    return not feature.is_discrete or (not feature.missing and (feature.ordered or feature.n_levels == 2))
 
-    By forward selection: a number gets a slope if chance would make the best of all numbers as good with a probability
-    below :data:`CHANCE` (F test of one more predictor, Bonferroni over the numbers that are left).
+
+def fit_slopes(
+    values: Array, known: Mapping[K, Array], numbers: Collection[K], nodes: NodesWithSums, least: int
+) -> LeafSlopes[K] | None:
+    """Slopes that people bear out; None where no node has any.
+
+    By forward selection: a column gets a slope if chance would make the best of all columns as good with a probability
+    below :data:`CHANCE` (F test of one more predictor, Bonferroni over the columns that are left). First the slopes
+    that all leaves have in common, by what differs within them; a node of half the spread moves half as far, so that
+    nothing moves where all are alike. Then, of a number of many values, what the people of a single node bear out
+    beside them in other numbers.
 
     Parameters
     ----------
     values : numpy.ndarray, shape (n,)
         The column, NaN where missing, in the order of the leaves.
     known : mapping of key to numpy.ndarray, shape (n,)
-        The numbers before it, in the same order.
-    sums : callable
-        Sums of numbers over the people of every node, shape (n,) to (n_nodes,).
-    is_leaf : numpy.ndarray, shape (n_nodes,), bool
+        The columns before it whose values have ranks (:func:`is_graded`), in the same order.
+    numbers : collection of keys
+        Those of them that are numbers.
+    nodes : NodesWithSums
     least : int
-        People of a node with slopes, at least.
+        People of a node with slopes of its own, at least.
     """
     target = Places.of(values)
-    if target.effective < FEWEST_VALUES:
+    if len(target.distinct) < 2:
         return None
     held = (~np.isnan(values)).astype(np.float64)
     y = np.nan_to_num(target.rank(values) - 0.5)
     places = {key: Places.of(column) for key, column in known.items()}
     ranks = {key: place.rank(known[key]) for key, place in places.items()}
     x = {key: np.nan_to_num(column - 0.5) * held for key, column in ranks.items()}
-    keys = _candidates(x, y, held, sums, is_leaf)
+    within = _within_leaves([*x.values(), y], held, nodes)
+    keys = _candidates(list(x), within, len(y))
     if not keys:
         return None
-    slopes = _selected(_centred([held, *(x[key] for key in keys), y], sums), sums(held), least)
+    at = [*(list(x).index(key) for key in keys), -1]
+    slopes = _common(within[np.ix_(at, at)], y, held, nodes)
+    own = [at for at, key in enumerate(keys) if key in numbers]
+    if target.effective < FEWEST_VALUES:
+        slopes /= target.crossed
+    elif own:
+        products = _without(_centred([held, *(x[key] for key in keys), y], nodes.sums), slopes)
+        of_own = [*own, -1]
+        slopes[:, own] += _selected(products[:, of_own][:, :, of_own], nodes.sums(held), least)
     used = np.flatnonzero((slopes != 0).any(axis=0))
     if not len(used):
         return None
@@ -155,21 +197,39 @@ def fit_slopes(
     return LeafSlopes(predictors, target, donors.astype(np.float32), slopes[:, used])
 
 
-def _candidates(x: Mapping[K, Array], y: Array, held: Array, sums: Callable[[Array], Array], is_leaf: Mask) -> list[K]:
-    """Numbers with the largest correlation within leaves, at most :data:`MOST_CANDIDATES`."""
-    people = np.maximum(sums(held)[is_leaf], 1e-12)
+def _within_leaves(columns: Sequence[Array], held: Array, nodes: NodesWithSums) -> Array:
+    """Sums of products about the means of each leaf, over all leaves; shape (len(columns), len(columns))."""
+    people = np.maximum(nodes.sums(held), 1e-12)
+    off = np.column_stack([(column - (nodes.sums(column) / people)[nodes.leaves]) * held for column in columns])
+    products: Array = (off * nodes.weights[:, None]).T @ off
+    return products
 
-    def within(first: Array, second: Array) -> float:
-        products, ones, others = (sums(one)[is_leaf] for one in (first * second, first, second))
-        return float((products - ones * others / people).sum())
 
-    spread = within(y, y)
-    shares = {}
-    for key, column in x.items():
-        own = within(column, column)
-        if min(own, spread) > _FLAT * len(y):
-            shares[key] = within(column, y) ** 2 / (own * spread)
-    return sorted(shares, key=lambda key: -shares[key])[:MOST_CANDIDATES]
+def _candidates(keys: Sequence[K], within: Array, n: int) -> list[K]:
+    """Columns with the largest correlation within leaves, at most :data:`MOST_CANDIDATES`."""
+    own, spread = np.diagonal(within)[:-1], within[-1, -1]
+    varying = np.flatnonzero(np.minimum(own, spread) > _FLAT * n)
+    shares = within[varying, -1] ** 2 / (own[varying] * spread)
+    return [keys[varying[at]] for at in np.argsort(-shares, kind="stable")[:MOST_CANDIDATES]]
+
+
+def _common(within: Array, y: Array, held: Array, nodes: NodesWithSums) -> Array:
+    """Slopes of all leaves together, less in nodes of less spread; shape (n_nodes, p)."""
+    people, n_leaves = nodes.sums(held), len(np.unique(nodes.leaves))
+    freedom = people[0] - n_leaves + 1
+    slopes = _selected(within[None], np.array([freedom]), 0)
+    spread = nodes.sums(y**2) - nodes.sums(y) ** 2 / np.maximum(people, 1e-12)
+    share = np.clip(spread / np.maximum(people, 1e-12) / (within[-1, -1] / people[0]), 0, 1)
+    found: Array = share[:, None] * slopes
+    return found
+
+
+def _without(products: Array, slopes: Array) -> Array:
+    """The products with less of the last column: without what its slopes in the others explain; same shape."""
+    change = np.repeat(np.eye(products.shape[1])[None], len(products), axis=0)
+    change[:, -1, :-1] = -slopes
+    rest: Array = change @ products @ change.transpose(0, 2, 1)
+    return rest
 
 
 def _centred(columns: Sequence[Array], sums: Callable[[Array], Array]) -> Array:

@@ -15,7 +15,7 @@ from typing import Any, Generic, TypeVar
 import numpy as np
 
 from hybrid.base.arrays import Array, Mask
-from hybrid.synthesize.generators.leaf_slopes import LeafSlopes, fit_slopes
+from hybrid.synthesize.generators.leaf_slopes import LeafSlopes, fit_slopes, is_graded
 from hybrid.synthesize.generators.predictors import CategoryScores, Ranks, fit_scores, least_of_group, level_map
 from hybrid.synthesize.protocol import Feature
 from hybrid.table.holders import all_differ
@@ -49,7 +49,7 @@ class TreeLimits:
     max_depth : int or None
         Splits from root to leaf, at most.
     slopes : bool
-        Whether numbers follow the numbers before them within leaves, too (:mod:`.leaf_slopes`).
+        Whether values follow the columns before them within leaves, too (:mod:`.leaf_slopes`).
     small_groups : bool
         Whether a discrete column has smaller groups where chance is no explanation.
     """
@@ -316,10 +316,12 @@ def _weighed(records: _Records[K], limits: TreeLimits, rng: np.random.Generator)
         gain, freedom = nodes.gain(values[by_leaf] if feature.is_discrete else outcome[by_leaf])
         share = nodes.borne_out(gain, nodes.price(list(grown.predictors.values()), freedom, limits))
     slopes = None
-    if limits.slopes and not feature.is_discrete:
-        numeric = {key: column for key, column in records.known.items() if not records.features[key].is_discrete}
+    if limits.slopes and is_graded(feature):
+        graded = [key for key in records.known if is_graded(records.features[key])]
+        known = {key: records.known[key][by_leaf].astype(np.float64) for key in graded}
+        numbers = {key for key in graded if not records.features[key].is_discrete}
         least = min(limits.least, max(int(nodes.weight[0]), least_of_group(limits.least)))
-        slopes = fit_slopes(values[by_leaf], only(numeric, by_leaf), nodes.sums, ~nodes.inner, least)
+        slopes = fit_slopes(values[by_leaf].astype(np.float64), known, numbers, nodes, least)
     return replace(grown.drawing(records, nodes.reach(share, limits.least)), slopes=slopes)
 
 
