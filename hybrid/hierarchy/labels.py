@@ -121,7 +121,7 @@ def level_words(hierarchy: Hierarchy, level: int, unit: str = "") -> str:
     level : int
         0 is the values themselves, the last one the root.
     unit : str
-        Of numbers, such as ``year``: "10-year groups" instead of "groups of 10".
+        Of whole numbers, such as ``year``: "10-year groups" instead of "groups of 10"; ages of 0.2 are not in years.
 
     Returns
     -------
@@ -138,7 +138,7 @@ def level_words(hierarchy: Hierarchy, level: int, unit: str = "") -> str:
         width, members = _plain(rule.widths[level - 1]), np.bincount(hierarchy.node_of[: hierarchy.missing_leaf, level])
         if width == "1" and (rule.bottom, rule.top) != (None, None) and (members > 1).sum() <= 2:
             return "kept within the ends"  # Whole numbers, of which those beyond an end are one group.
-        return f"{width}-{unit} groups" if unit else f"groups of {width}"
+        return f"{width}-{unit} groups" if unit and "." not in width else f"groups of {width}"
     if isinstance(rule, DatesSpec) and len(rule.levels) == hierarchy.n_levels - 2:
         return f"by {rule.levels[level - 1]}"
     if isinstance(rule, MaskSpec) and len(rule.keep) == hierarchy.n_levels - 2:

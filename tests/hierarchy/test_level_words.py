@@ -42,3 +42,10 @@ def test_ages_are_in_years() -> None:
     column = Column("age", Role.QUASI_IDENTIFIER, Kind.INTEGER)
     tree = load_hierarchy(IntervalsSpec(widths=(10,)), column, pd.Series([1, 50, 99], dtype="Int64"))
     assert level_words(tree, 1, "year") == "10-year groups"
+
+
+def test_ages_in_tenths_are_in_another_unit() -> None:
+    """A survey that writes 66 years as 6.6 has no groups of 0.2 years."""
+    column = Column("age", Role.QUASI_IDENTIFIER, Kind.DECIMAL)
+    tree = load_hierarchy(IntervalsSpec(widths=("0.2",)), column, pd.Series([6.6, 8.1, 10.9], dtype="Float64"))
+    assert level_words(tree, 1, "year") == "groups of 0.2"
