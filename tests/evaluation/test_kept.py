@@ -1,4 +1,4 @@
-"""Options, registry and prices of the evaluation as they are promised."""
+"""Registry and prices of the evaluation as they are promised."""
 
 from __future__ import annotations
 
@@ -17,10 +17,6 @@ SCHEMA = Schema(
         Column("cost", Role.INSENSITIVE, Kind.DECIMAL, target=True),
     )
 )
-
-
-def test_options_have_the_stated_defaults_and_limits() -> None:
-    assert_kept("evaluate_options.json", as_text(EvaluateOptions.model_json_schema()))
 
 
 def test_metrics_are_described_as_stated() -> None:
