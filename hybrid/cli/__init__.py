@@ -29,7 +29,6 @@ MODULES = (
     "compare",
     "lab",
     "look",
-    "schema",
     "help",
 )
 """Modules with a ``GROUP`` of commands, in the order of ``hybrid --help``; a new one is one line here."""

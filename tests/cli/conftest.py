@@ -10,26 +10,12 @@ import yaml
 
 from tests.cli.cli_jobs import Run, edit, exit_code
 from tests.helpers.whole_demo import write_whole_demo
+from tests.jobs.small_job import POLICY
 
 QUICK = {
     "seed": 1,
     "evaluate": {"targets": ["readmitted"], "metrics": ["identical_match", "total_variation", "k_reached"]},
     "policy": "policy.yaml",
-}
-POLICY = {
-    "name": "test",
-    "version": "1",
-    "owner": "tests",
-    "anonymity": [{"name": "k", "quantity": "k", "block": 5, "reason": "classes are large"}],
-    "rules": [
-        {
-            "name": "copies",
-            "metric": "identical_match",
-            "direction": "lower",
-            "block": 0.5,
-            "reason": "nobody is copied",
-        }
-    ],
 }
 
 

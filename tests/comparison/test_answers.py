@@ -15,14 +15,7 @@ from hybrid.comparison import load_plan
 from hybrid.comparison.schedule import expand
 from hybrid.comparison.write import facets, recommended_yaml
 from hybrid.pipeline.config import load_config
-from tests.comparison.comparison_jobs import write_job, write_plan
-
-
-@pytest.fixture(scope="module")
-def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    folder = tmp_path_factory.mktemp("job")
-    write_job(folder)
-    return folder
+from tests.comparison.comparison_jobs import write_plan
 
 
 def _facets(folder: Path, **plan: Any) -> dict[str, dict[str, str]]:

@@ -18,14 +18,7 @@ from hybrid.comparison import forecast, load_plan, trials
 from hybrid.comparison.plan import Subset
 from hybrid.comparison.schedule import _drawn, _holds, expand
 from hybrid.store import own_seconds, took
-from tests.comparison.comparison_jobs import write_job, write_plan
-
-
-@pytest.fixture(scope="module")
-def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    folder = tmp_path_factory.mktemp("job")
-    write_job(folder)
-    return folder
+from tests.comparison.comparison_jobs import write_plan
 
 
 def configurations(folder: Path, **plan: Any) -> list[dict[str, Any]]:

@@ -24,13 +24,6 @@ from tests.comparison.comparison_jobs import METRICS, n_rows, start, without_tim
 
 
 @pytest.fixture(scope="module")
-def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    folder = tmp_path_factory.mktemp("job")
-    write_job(folder)
-    return folder
-
-
-@pytest.fixture(scope="module")
 def undisturbed(folder: Path, tmp_path_factory: pytest.TempPathFactory) -> pd.DataFrame:
     out = tmp_path_factory.mktemp("undisturbed")
     compare(load_plan(write_plan(folder)), folder, out)

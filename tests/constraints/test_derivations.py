@@ -36,6 +36,10 @@ def nights() -> Any:
     return (LEFT.normalize() - CAME.normalize()).days
 
 
+def months() -> Any:
+    return 12 * (CAME.year - BORN.year) + CAME.month - BORN.month - (CAME.day < BORN.day)
+
+
 COMPUTED: dict[str, tuple[Kind, Any, str]] = {
     "nights": (Kind.INTEGER, nights(), "days(came, left)"),
     "days": (Kind.INTEGER, nights() + 1, "days(came, left) + 1"),
@@ -47,6 +51,8 @@ COMPUTED: dict[str, tuple[Kind, Any, str]] = {
         2024 - BORN.year - ((BORN.month > 4) | ((BORN.month == 4) & (BORN.day > 1))),
         "years(born, '2024-04-01')",
     ),
+    "months": (Kind.INTEGER, months(), "months(born, came)"),
+    "years": (Kind.INTEGER, months() // 12, "years(born, came)"),
     "day": (Kind.INTEGER, (CAME.normalize() - pd.Timestamp("2023-01-01")).days, "days('2023-01-01', came)"),
     "entry": (Kind.DATE, CAME.normalize(), "came"),
     "total": (Kind.DECIMAL, np.round(PRICE * COUNT, 2), "price * count"),

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 import signal
-import socket
 import subprocess
 import sys
 import time
@@ -15,6 +14,8 @@ from pathlib import Path
 from typing import Any
 
 import httpx
+
+from tests.helpers.postgres_server import free_port
 
 REPOSITORY = Path(__file__).resolve().parents[2]
 SECONDS = 300
@@ -142,9 +143,3 @@ class Prefect:
             return wanted(self.api.get(path))
         except httpx.TransportError:
             return False
-
-
-def free_port() -> int:
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        return int(probe.getsockname()[1])

@@ -65,7 +65,7 @@ class Server:
 @contextmanager
 def postgres() -> Iterator[Server]:
     """A server for the length of the block; the test is skipped where PostgreSQL is not installed."""
-    server = Server(_free_port(), Path(tempfile.mkdtemp(prefix="hybrid-postgres-")), binaries())
+    server = Server(free_port(), Path(tempfile.mkdtemp(prefix="hybrid-postgres-")), binaries())
     with _keeper(server):
         password = server.folder / "password"
         password.write_text(PASSWORD)
@@ -109,7 +109,7 @@ def binaries() -> Path:
     pytest.skip("PostgreSQL is not installed (apt-get install postgresql, or brew install postgresql)")
 
 
-def _free_port() -> int:
+def free_port() -> int:
     with socket.socket() as probe:
         probe.bind(("127.0.0.1", 0))
         return int(probe.getsockname()[1])

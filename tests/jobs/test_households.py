@@ -10,7 +10,6 @@ from typing import Any
 import numpy as np
 import pandas as pd
 import pytest
-import yaml
 
 from hybrid.anonymize.result import AnonymizationResult
 from hybrid.anonymize.risk import household_risk
@@ -24,7 +23,7 @@ from hybrid.publication.guarantee import guarantee_sentence
 from hybrid.publication.policy import Policy, load_policy, packaged_policies
 from hybrid.publication.redact import public_anonymization
 from hybrid.publication.verdict import Check
-from tests.jobs.small_job import POLICY
+from tests.jobs.small_job import write_survey
 
 
 @pytest.fixture(scope="module")
@@ -36,26 +35,16 @@ def survey(tmp_path_factory: pytest.TempPathFactory) -> Path:
     frame = pd.DataFrame({"hh": [f"H{one}" for one in home], "id": [f"P{one}" for one in range(400)]})
     frame["age"], frame["sex"] = rng.integers(0, 90, 400), rng.choice(["f", "m"], 400)
     frame["income"] = rng.choice(["low", "high"], 400)
-    frame.to_csv(folder / "survey.csv", index=False)
-    (folder / "age.yaml").write_text("type: intervals\nwidths: [10, 30]\n")
-    (folder / "sex.csv").write_text("f;*\nm;*\n")
-    (folder / "policy.yaml").write_text(yaml.safe_dump(POLICY))
-    columns: dict[str, Any] = {name: {"role": "identifier"} for name in ("hh", "id")}
-    columns |= {"age": {"role": "quasi_identifier", "hierarchy": "age.yaml"}, "income": {"role": "sensitive"}}
-    columns["sex"] = {"role": "quasi_identifier", "hierarchy": "sex.csv"}
-    config = {
-        "name": "survey",
-        "seed": 3,
-        "data": {"path": "survey.csv", "household": "hh", "columns": columns},
-        "roles": {"decided_by": "Dr Example", "date": "2026-11-21"},
-        "anonymize": {"k": 5, "suppression_limit": 0.1},
-        "sample": {"method": "simple", "beta": 0.8},
-        "synthesize": {"generator": "cart"},
-        "evaluate": {"metrics": ["identical_match"], "baseline": False},
-        "policy": "policy.yaml",
-    }
-    (folder / "config.yaml").write_text(yaml.safe_dump(config))
-    return folder / "config.yaml"
+    columns = {"hh": {"role": "identifier"}, "id": {"role": "identifier"}, "income": {"role": "sensitive"}}
+    return write_survey(
+        folder,
+        frame,
+        columns,
+        data={"household": "hh"},
+        roles={"decided_by": "Dr Example", "date": "2026-11-21"},
+        sample={"method": "simple", "beta": 0.8},
+        evaluate={"metrics": ["identical_match"], "baseline": False},
+    )
 
 
 @pytest.fixture(scope="module")

@@ -8,14 +8,13 @@ from typing import Any
 import numpy as np
 import pandas as pd
 import pytest
-import yaml
 
 from hybrid.anonymize.risk import class_risk
 from hybrid.pipeline.config import load_config
 from hybrid.pipeline.table_run import TableRun
 from hybrid.publication.guarantee import guarantee_sentence
 from hybrid.publication.redact import public_anonymization
-from tests.jobs.small_job import POLICY
+from tests.jobs.small_job import write_survey
 
 
 @pytest.fixture(scope="module")
@@ -27,25 +26,9 @@ def survey(tmp_path_factory: pytest.TempPathFactory) -> Path:
     frame["sex"] = rng.choice(["f", "m"], 2000)
     frame["work"] = np.where(frame["age"] > 65, "retired", rng.choice(["clerk", "nurse", "smith"], 2000))
     frame["weight"] = np.round(rng.uniform(40, 90, 2000) * np.where(frame["sex"] == "f", 1.5, 1), 2)
-    frame.to_csv(folder / "survey.csv", index=False)
-    (folder / "age.yaml").write_text("type: intervals\nwidths: [10, 30]\n")
-    (folder / "sex.csv").write_text("f;*\nm;*\n")
-    (folder / "policy.yaml").write_text(yaml.safe_dump(POLICY))
-    columns: dict[str, Any] = {"id": {"role": "identifier"}, "weight": {"role": "weight"}}
-    columns |= {"age": {"role": "quasi_identifier", "hierarchy": "age.yaml"}, "work": {"role": "sensitive"}}
-    columns["sex"] = {"role": "quasi_identifier", "hierarchy": "sex.csv"}
-    config = {
-        "name": "survey",
-        "seed": 3,
-        "data": {"path": "survey.csv", "columns": columns},
-        "anonymize": {"k": 5, "suppression_limit": 0.1},
-        "sample": {"method": "none"},
-        "synthesize": {"generator": "cart"},
-        "evaluate": {"metrics": ["weighted_margins"], "baseline": False},
-        "policy": "policy.yaml",
-    }
-    (folder / "config.yaml").write_text(yaml.safe_dump(config))
-    return folder / "config.yaml"
+    columns = {"id": {"role": "identifier"}, "weight": {"role": "weight"}, "work": {"role": "sensitive"}}
+    measured = {"metrics": ["weighted_margins"], "baseline": False}
+    return write_survey(folder, frame, columns, sample={"method": "none"}, evaluate=measured)
 
 
 @pytest.fixture(scope="module")

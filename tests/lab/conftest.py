@@ -1,6 +1,8 @@
-"""A league of simulated metrics, and its page."""
+"""A league of simulated metrics, its page, and the small plan of real trials."""
 
 from __future__ import annotations
+
+from pathlib import Path
 
 import pytest
 
@@ -9,6 +11,7 @@ from hybrid.lab.league import League, league
 from hybrid.lab.page import render_lab
 from hybrid.lab.plan import LabPlan
 from hybrid.lab.trials import LabTrials
+from tests.lab.lab_jobs import write_lab
 from tests.lab.simulated import METRICS, simulated
 
 NAMED = {
@@ -37,3 +40,10 @@ def tried() -> tuple[LabTrials, League]:
 def page(tried: tuple[LabTrials, League]) -> str:
     related = correlations(simulated(NAMED)[1])
     return render_lab(PLAN, *tried, {"too few <records>": 2}, related)
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    folder = tmp_path_factory.mktemp("lab")
+    write_lab(folder)
+    return folder

@@ -19,13 +19,6 @@ from tests.lab.lab_jobs import write_lab
 ALL: dict[str, Any] = {name: {} for name in REGISTRY}
 
 
-@pytest.fixture(scope="module")
-def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    folder = tmp_path_factory.mktemp("lab")
-    write_lab(folder)
-    return folder
-
-
 @pytest.mark.parametrize("name", list(REGISTRY))
 def test_series_begin_without_a_leak_or_hold_the_leak(name: str) -> None:
     model = REGISTRY[name]

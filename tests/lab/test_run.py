@@ -24,13 +24,6 @@ FILES = ["correlations.csv", "lab.csv", "lab.html", "league.csv", "league.json",
 
 
 @pytest.fixture(scope="module")
-def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    folder = tmp_path_factory.mktemp("lab")
-    write_lab(folder)
-    return folder
-
-
-@pytest.fixture(scope="module")
 def out(folder: Path) -> Path:
     run_lab(load_plan(folder / "lab.yaml"), folder, folder / "out")
     return folder / "out"

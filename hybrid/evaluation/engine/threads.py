@@ -18,6 +18,8 @@ PARALLEL_ROWS = 400_000
 """Below this, models and matrix products run on one thread: on a busy machine more would wait for each other."""
 one_model = threading.RLock()
 """Held while scikit-learn fits or asks a forest or a pipeline: these reset the warning filters of the whole process."""
+_torch = threading.RLock()
+"""Held while PyTorch trains: the number of its threads, and its random state, are those of the whole process."""
 _holds = threading.Lock()
 _holders = 0
 """Blocks of :func:`one_thread_each` that run now."""
@@ -132,15 +134,16 @@ def in_chunks(work: Callable[[int, int], None], n: int) -> None:
 
 @contextmanager
 def one_torch_thread() -> Iterator[None]:
-    """Keep PyTorch on one thread.
+    """Keep PyTorch on one thread, and one training at a time.
 
     More only wait for each other on small batches.
     """
     import torch
 
-    before = torch.get_num_threads()
-    torch.set_num_threads(1)
-    try:
-        yield
-    finally:
-        torch.set_num_threads(before)
+    with _torch:
+        before = torch.get_num_threads()
+        torch.set_num_threads(1)
+        try:
+            yield
+        finally:
+            torch.set_num_threads(before)

@@ -7,9 +7,7 @@
 
 from __future__ import annotations
 
-import threading
 from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
 
 import numpy as np
 import torch
@@ -19,12 +17,11 @@ from torch.nn import functional
 from hybrid.base.arrays import Array
 from hybrid.base.rng import rng_for
 from hybrid.evaluation.engine.encoding import Encoded
+from hybrid.evaluation.engine.threads import one_torch_thread
 from hybrid.evaluation.options import EncoderOptions
 from hybrid.lab.encoder.network import HIDDEN, Coded, InputScales, Network, random_masks
 
 DROPOUT = 0.1
-_training = threading.Lock()
-"""Held while an encoder is trained: the number of torch's threads is that of the whole process."""
 
 
 def train(
@@ -46,7 +43,7 @@ def train(
     """
     rng = rng_for(seed, "training")
     drops = torch.Generator().manual_seed(int(rng.integers(2**63)))
-    with _one_thread():
+    with one_torch_thread():
         weights = _Weights(network)
         optimizer = torch.optim.Adam(weights.all, lr=options.rate)
         asked = [_tensors(part) for part in _hidden_twice(inputs, held, rng)]
@@ -117,14 +114,3 @@ def _tensors(records: Coded) -> tuple[Tensor, Tensor]:
 def _batches(n: int, size: int, rng: np.random.Generator) -> Iterator[Array]:
     order = rng.permutation(n)
     yield from (order[start : start + size] for start in range(0, n, size) if n - start > 1)
-
-
-@contextmanager
-def _one_thread() -> Iterator[None]:
-    with _training:
-        before = torch.get_num_threads()
-        torch.set_num_threads(1)
-        try:
-            yield
-        finally:
-            torch.set_num_threads(before)
