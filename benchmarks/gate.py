@@ -9,7 +9,8 @@ measures the new people as if they were a synthetic table: whatever the gate say
 ``leaks`` puts training records of Adult (without ``--tables``: of the demo) into such tables. Both append one line per
 table with every metric that the default policy reads; lines that are there are not computed again, so that a
 run can be stopped at any time. ``judge`` applies the excess rules of a policy to the lines, with ``--usefulness`` also
-those about what the table is good for: limits can be chosen without measuring again. The subset that takes minutes: ``clean --draws 1`` and ``leaks --rows 1000 --seeds 1``.
+those about what the table is good for: limits can be chosen without measuring again. The subset that takes minutes:
+``clean --draws 1`` and ``leaks --rows 1000 --seeds 1``.
 """
 
 from __future__ import annotations
@@ -33,9 +34,9 @@ from hybrid.evaluation.attacks.vulnerability import vulnerability
 from hybrid.evaluation.context import Context
 from hybrid.evaluation.measure import NotComputable
 from hybrid.evaluation.planted_leaks import LEAKS
+from hybrid.evaluation.registry import REGISTRY
 from hybrid.publication.finished_run import evaluation_from_json
 from hybrid.publication.gate import judge
-from hybrid.evaluation.registry import REGISTRY
 from hybrid.publication.policy import Policy, load_policy, packaged_policy
 from hybrid.publication.rules.metric import MetricRule
 from hybrid.table import Table
