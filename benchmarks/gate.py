@@ -2,14 +2,15 @@
 
     python benchmarks/gate.py clean RESULTS.jsonl [--tables FOLDER] [--draws 10]
     python benchmarks/gate.py leaks RESULTS.jsonl [--tables FOLDER] [--rows 4000]
-    python benchmarks/gate.py judge RESULTS.jsonl... [--policy NAME]
+    python benchmarks/gate.py judge RESULTS.jsonl... [--policy NAME] [--usefulness]
 
 ``clean`` draws training records, control records and new people from each of benchmarks/four_tables.py's tables, and
 measures the new people as if they were a synthetic table: whatever the gate says against them is a false alarm.
 ``leaks`` puts training records of Adult (without ``--tables``: of the demo) into such tables. Both append one line per
-table with every privacy metric that the default policy reads; lines that are there are not computed again, so that a
-run can be stopped at any time. ``judge`` applies the excess rules of a policy to the lines: limits can be chosen
-without measuring again. The subset that takes minutes: ``clean --draws 1`` and ``leaks --rows 1000 --seeds 1``.
+table with every metric that the default policy reads; lines that are there are not computed again, so that a
+run can be stopped at any time. ``judge`` applies the excess rules of a policy to the lines, with ``--usefulness`` also
+those about what the table is good for: limits can be chosen without measuring again. The subset that takes minutes:
+``clean --draws 1`` and ``leaks --rows 1000 --seeds 1``.
 """
 
 from __future__ import annotations
@@ -33,15 +34,18 @@ from hybrid.evaluation.attacks.vulnerability import vulnerability
 from hybrid.evaluation.context import Context
 from hybrid.evaluation.measure import NotComputable
 from hybrid.evaluation.planted_leaks import LEAKS
+from hybrid.evaluation.registry import REGISTRY
 from hybrid.publication.finished_run import evaluation_from_json
 from hybrid.publication.gate import judge
 from hybrid.publication.policy import Policy, load_policy, packaged_policy
+from hybrid.publication.rules.metric import MetricRule
 from hybrid.table import Table
 
 SIZES = ((200, 200), (200, 40), (400, 80), (500, 500), (600, 200), (1000, 333), (1000, 200), (1500, 500))
 """Training and control records of tables without a leak: 1:1 to 5:1."""
 CONTROLS = (1.0, 1 / 3)
 SECRETS = {name: decisions.secrets for name, decisions in DECISIONS.items()} | {"demo": ("diagnosis",)}
+TARGETS = {name: decisions.targets for name, decisions in DECISIONS.items()} | {"demo": ("readmitted",)}
 
 
 @dataclass(frozen=True)
@@ -62,15 +66,23 @@ class Case:
 
 def excess_rules(policy: Policy) -> Policy:
     """The policy's rules about excesses of the released table, and nothing else."""
-    return policy.model_copy(
-        update={"rules": tuple(rule for rule in policy.rules if rule.detects), "anonymity": (), "history": ()}
-    ).without_detection()
+    return _only(policy, lambda rule: rule.detects)
+
+
+def rules_of_content(policy: Policy) -> Policy:
+    """The same, with the rules about what the released table is good for."""
+    return _only(policy, lambda rule: rule.detects or REGISTRY[rule.metric].family != "privacy")
+
+
+def _only(policy: Policy, chosen: Callable[[MetricRule], bool]) -> Policy:
+    rules = tuple(rule for rule in policy.rules if chosen(rule))
+    return policy.model_copy(update={"rules": rules, "anonymity": (), "history": ()}).without_detection()
 
 
 def options(source: str, policy: Policy) -> EvaluateOptions:
-    """The evaluation of the metrics that the policy's excess rules read."""
-    names = tuple(dict.fromkeys(rule.metric for rule in excess_rules(policy).rules))
-    return EvaluateOptions(metrics=names, secrets=SECRETS[source])
+    """The evaluation of the metrics that these rules read."""
+    names = tuple(dict.fromkeys(rule.metric for rule in rules_of_content(policy).rules))
+    return EvaluateOptions(metrics=names, secrets=SECRETS[source], targets=TARGETS[source])
 
 
 def draw(table: Table, case: Case) -> tuple[Table, Table, Table]:
@@ -165,11 +177,10 @@ def run(cases: Iterator[Case], results: Path, tables: Callable[[str], Table], po
                 out.flush()
 
 
-def report(files: list[Path], policy: Policy) -> None:
+def report(files: list[Path], rules: Policy) -> None:
     """Verdicts by leak and size of control; the rules that raised them."""
     verdicts: defaultdict[tuple[str, str, float, str], list[str]] = defaultdict(list)
     raised: defaultdict[tuple[str, str, float, str], Counter[str]] = defaultdict(Counter)
-    rules = excess_rules(policy)
     for line in lines(files):
         case = Case(**line["case"])
         size = "clean" if not case.leak else f"{case.train / case.control:.0f}:1"
@@ -201,10 +212,11 @@ def main() -> None:
     parser.add_argument("--rows", type=int, default=4000)
     parser.add_argument("--seeds", type=int, default=3)
     parser.add_argument("--policy", default="default")
+    parser.add_argument("--usefulness", action="store_true")
     chosen = parser.parse_args()
     policy = load_policy(packaged_policy(chosen.policy) or Path(chosen.policy))
     if chosen.what == "judge":
-        report(chosen.results, policy)
+        report(chosen.results, (rules_of_content if chosen.usefulness else excess_rules)(policy))
         return
     with tempfile.TemporaryDirectory() as work:
         configs = configurations(chosen.tables, Path(work), rows=100_000)

@@ -79,7 +79,7 @@ def second_opinion(
         warnings.simplefilter("ignore")
         from pycanon import anonymity
 
-        measured: dict[str, float] = {"k": anonymity.k_anonymity(frame.astype(str), names)}
+        measured: dict[str, float] = {"k": anonymity.k_anonymity(frame[names].astype(str), names)}
         agrees = {"k": measured["k"] == k}
         asked = [found for model in models if alone and (found := _opinion(frame, names, model)) is not None]
     for opinion in asked:
@@ -112,21 +112,24 @@ def _opinion(frame: pd.DataFrame, names: list[str], model: PrivacyModel) -> _Opi
     """The number of pycanon for a model; None where it has no such number."""
     from pycanon import anonymity
 
-    texts = frame.astype(str)
+    def texts(attribute: str) -> pd.DataFrame:
+        return frame[[*names, attribute]].astype(str)
+
     if isinstance(model, LDiversity) and model.kind == "distinct":
-        least = anonymity.l_diversity(texts, names, [model.attribute])
+        least = anonymity.l_diversity(texts(model.attribute), names, [model.attribute])
         return _Opinion(model.name, f"l of {model.attribute!r}", least, least >= model.l)
     if isinstance(model, AlphaK):
-        most = anonymity.alpha_k_anonymity(texts, names, [model.attribute])[0]
+        most = anonymity.alpha_k_anonymity(texts(model.attribute), names, [model.attribute])[0]
         return _Opinion(model.name, f"alpha of {model.attribute!r}", most, most <= model.alpha + 1e-12)
     if isinstance(model, TCloseness) and model.distance in ("equal", "ordered"):
         ranks, known = pd.factorize(frame[model.attribute], sort=True)
+        asked = texts(model.attribute)
         if model.distance == "ordered":
-            texts[model.attribute] = np.where(ranks < 0, len(known), ranks)
-        if texts[model.attribute].nunique() < 2:
+            asked[model.attribute] = np.where(ranks < 0, len(known), ranks)
+        if asked[model.attribute].nunique() < 2:
             return None
         # pycanon's reference is the table it is shown, so our formula is asked about the same one.
-        measured = float(anonymity.t_closeness(texts, names, [model.attribute]))
+        measured = float(anonymity.t_closeness(asked, names, [model.attribute]))
         ours = check(frame, names, model).reached
         return _Opinion(model.name, f"t of {model.attribute!r}", measured, abs(measured - ours) <= 1e-9)
     return None

@@ -41,8 +41,8 @@ def evaluate(
     """Measure the tables of a run against the people in them.
 
     Tables are measured side by side on the cores there are, every other one from the last metric to the first (unless
-    families have budgets): two tables then seldom wait for the same shared result or model. Those that are made again
-    take longest, and begin.
+    families have budgets): two tables then seldom wait for the same shared result or model. Attacks that make a table
+    again take longest: they begin, beside the other metrics of their table.
 
     Parameters
     ----------
@@ -90,20 +90,34 @@ def evaluate(
     share = share or remembering({})
     repeated = (options.retrain or RetrainOptions()).stages
     order = sorted(stages, key=lambda stage: stage not in repeated)
+    apart = [[one for one in chosen if _trains(one)], [one for one in chosen if not _trains(one)]]
 
-    def measured(stage: Subject, told: Progress) -> list[MetricResult]:
+    def parts(stage: Subject) -> list[list[Metric]]:
+        return [part for part in apart if part] if stage in repeated and not options.seconds else [list(chosen)]
+
+    work = [(stage, part) for stage in order for part in parts(stage)]
+
+    def measured(task: tuple[Subject, list[Metric]], told: Progress) -> list[MetricResult]:
+        stage, metrics = task
         known = (making or {}).get(stage, UNKNOWN)
         known = known if stage in repeated else replace(known, again=None)
         context = Context(train, control, stages[stage], options, seed, stage, share, told, known)
         others = context if compared is None else context.compared_with(*compared)
         backwards = not options.seconds and order.index(stage) % 2 == 1
-        return _measured(context, others, [metric for metric in chosen if _is_due(metric, context)], backwards)
+        return _measured(context, others, [metric for metric in metrics if _is_due(metric, context)], backwards)
 
     models = any(metric.family == "utility" or metric.mechanism in ("learned model", "embedding") for metric in chosen)
     with one_thread_each(models):
-        results = dict(zip(order, side_by_side(measured, order, progress), strict=True))
-    found = Evaluation(tuple(itertools.chain.from_iterable(results[stage] for stage in stages)))
+        results = list(itertools.chain.from_iterable(side_by_side(measured, work, progress)))
+    place = list(stages), [metric.name for metric in chosen]
+    results.sort(key=lambda one: (place[0].index(one.stage), place[1].index(one.name)))
+    found = Evaluation(tuple(results))
     return with_printed(found) if options.paper else found
+
+
+def _trains(metric: Metric) -> bool:
+    """True if a metric makes the table again."""
+    return not {"retraining", "trainings"}.isdisjoint(metric.needs)
 
 
 def _is_due(metric: Metric, context: Context) -> bool:
@@ -111,8 +125,7 @@ def _is_due(metric: Metric, context: Context) -> bool:
 
     Policies ask for attacks on persons; these say themselves that nothing is known of persons.
     """
-    trains = {"retraining", "trainings"} & set(metric.needs)
-    if trains and context.making.again is None and context.stage != "synthetic":
+    if _trains(metric) and context.making.again is None and context.stage != "synthetic":
         return False
     if "model" in metric.needs and context.making.model is None and context.options.metrics is None:
         return False

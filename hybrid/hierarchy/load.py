@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Container, Mapping, Sequence
 from pathlib import Path
+from types import MappingProxyType
 from typing import TypeAlias
 
 import pandas as pd
@@ -24,7 +25,10 @@ HierarchySource: TypeAlias = Path | HierarchySpec | Rows
 
 
 def load_hierarchies(
-    table: Table, sources: Mapping[str, HierarchySource], unneeded: Container[str] = ()
+    table: Table,
+    sources: Mapping[str, HierarchySource],
+    unneeded: Container[str] = (),
+    read: Mapping[str, Hierarchy] = MappingProxyType({}),
 ) -> dict[str, Hierarchy]:
     """Load and check the hierarchies of quasi-identifiers and sensitive columns.
 
@@ -39,6 +43,8 @@ def load_hierarchies(
         ignored.
     unneeded : container of str
         Quasi-identifiers that are not generalized: none is loaded.
+    read : mapping of str to Hierarchy
+        Hierarchies of another table with these columns and sources: those of listed labels are not read again.
 
     Returns
     -------
@@ -61,7 +67,7 @@ def load_hierarchies(
             )
             continue
         try:
-            loaded[name] = load_hierarchy(sources[name], column, table.frame[name])
+            loaded[name] = load_hierarchy(sources[name], column, table.frame[name], read=read.get(name))
         except HierarchyError as error:
             problems.extend(error.problems)
     if problems:
@@ -70,7 +76,11 @@ def load_hierarchies(
 
 
 def load_hierarchy(
-    source: HierarchySource, column: Column, values: pd.Series, counts: Array | None = None
+    source: HierarchySource,
+    column: Column,
+    values: pd.Series,
+    counts: Array | None = None,
+    read: Hierarchy | None = None,
 ) -> Hierarchy:
     """Load one hierarchy and check that it covers a column.
 
@@ -82,6 +92,8 @@ def load_hierarchy(
         The column, in the dtype of its kind.
     counts : numpy.ndarray, shape (n,), int, optional
         Records that have each value, for messages; 1 if not given.
+    read : Hierarchy, optional
+        That of the same source for other values of the column.
 
     Returns
     -------
@@ -94,7 +106,8 @@ def load_hierarchy(
         The file is missing, unreadable or malformed, is not nested, has several roots, or does not cover all
         values; the message counts them, the names are in its private part.
     """
-    hierarchy = read_hierarchy(source, column, values)
+    same = read is not None and _is_listed(source) and (read.missing_leaf is None) != bool(values.isna().any())
+    hierarchy = read if read is not None and same else read_hierarchy(source, column, values)
     try:
         hierarchy.encode(values, counts)
     except HierarchyError as error:
@@ -164,7 +177,13 @@ def listed_values(schema: Schema, sources: Mapping[str, HierarchySource]) -> dic
     return found
 
 
+def _is_listed(source: HierarchySource) -> bool:
+    """True for labels of each value, which do not depend on the values of a table."""
+    return isinstance(source, Sequence) or (isinstance(source, Path) and source.suffix.lower() not in YAML_SUFFIXES)
+
+
 def _lists_all(source: HierarchySource) -> bool:
-    if isinstance(source, Sequence) or (isinstance(source, Path) and source.suffix.lower() not in YAML_SUFFIXES):
+    if _is_listed(source):
         return True
+    assert not isinstance(source, Sequence)
     return rule_of(read_spec(source) if isinstance(source, Path) else source) is None

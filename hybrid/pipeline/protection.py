@@ -78,13 +78,16 @@ def static_columns(config: RunConfig, train: Table) -> tuple[str, ...] | None:
     return tuple(constant_within(train, train.schema.without_identifiers().names))
 
 
-def training_hierarchies(config: RunConfig, train: Table, population: Table | None) -> dict[str, Hierarchy]:
+def training_hierarchies(
+    config: RunConfig, train: Table, population: Table | None, read: Mapping[str, Hierarchy]
+) -> dict[str, Hierarchy]:
     """Hierarchies over the training records that are generalized, and listed values.
 
-    Their leaves are listed in a file, or are values of the training records (or of the population).
+    Their leaves are listed in a file, or are values of the training records (or of the population). ``read``: those of
+    the whole table.
     """
     known = train if population is None else _together(train, population)
-    return load_hierarchies(known, config.hierarchy_sources, config.unlabelled)
+    return load_hierarchies(known, config.hierarchy_sources, config.unlabelled, read)
 
 
 def same_rows(config: RunConfig, n: int) -> int:

@@ -132,7 +132,7 @@ class TableRun(Run[Inputs]):
             return {name: hierarchy_of_values(tree, schema[name], frame[name]) for name, tree in known}
         if self.protected is None or self.config.anonymize is None:
             return inputs.hierarchies
-        return training_hierarchies(self.config, self.labelled, inputs.population)
+        return training_hierarchies(self.config, self.labelled, inputs.population, inputs.hierarchies)
 
     @cached_property
     def policy(self) -> Policy:

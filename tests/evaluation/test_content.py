@@ -181,10 +181,43 @@ def test_every_packaged_policy_asks() -> None:
 def test_hand_worked_paired_auc() -> None:
     """Of 2 of the group with .9 and .4, beside .5 and .1, three of four pairs are in order: .75, in both groups."""
     likely = np.array([[0.1, 0.9], [0.6, 0.4], [0.5, 0.5], [0.9, 0.1]])
-    found = ranked(likely, np.array([1, 1, 0, 0]))
+    found = ranked(likely, np.array([1, 1, 0, 0]), [0, 1])
     assert found.auc == pytest.approx(0.75)
     # Of each group's rows one is above all others (1) and one above half of them (.5); a row counts in both groups.
     assert found.parts == pytest.approx(np.array([0.5, -0.5, -0.5, 0.5]))
+
+
+def test_what_few_people_of_control_have_is_no_lost_prediction() -> None:
+    """The AUC of one person is 0 or 1 without any error: 1 of 80 customers in default made a loss of .64 of nothing."""
+
+    def with_default(n: int, seed: int, holders: int, known: bool) -> Table:
+        frame = people(n, seed)
+        frame["stroke"] = np.arange(n) < holders
+        frame.loc[: holders - 1, "age"] = 95 if known else 40
+        return table(frame)
+
+    train, ruined = with_default(1000, 1, 60, True), with_default(1000, 3, 60, False)
+    few = measured("lost_prediction", train, with_default(200, 2, 3, True), ruined)
+    enough = measured("lost_prediction", train, with_default(200, 2, 20, True), ruined)
+    assert "stroke" not in {one["column"] for one in few.details["columns"]}
+    assert enough.details["worst"] == "stroke" and enough.low > 0.2
+
+
+def test_a_link_of_few_rows_is_no_lost_link() -> None:
+    """Two rows of 200 that share two rare values have a strong link, in every sample of such pairs another one."""
+    rng = np.random.default_rng(4)
+
+    def drawn(n: int, together: int) -> Table:
+        frame = people(n, int(rng.integers(100)))
+        frame["work"], frame["plz"] = "office", "10"
+        frame.loc[:together, ["work", "plz"]] = "abroad", "99"
+        return table(frame)
+
+    train, control, fresh = drawn(200, 2), drawn(200, 2), drawn(200, -1)
+    options = EvaluateOptions(metrics=("lost_link",))
+    (found,) = evaluate(train, control, {"synthetic": fresh}, options, rng).metrics
+    outcome = found.outcome
+    assert isinstance(outcome, NotComputable) or outcome.details["worst"] != "plz and work"
 
 
 def test_words_name_no_value_of_few_people() -> None:

@@ -11,9 +11,11 @@ import pytest
 from hybrid.base.errors import ConfigError
 from hybrid.base.progress import Progress
 from hybrid.evaluation import REGISTRY, EvaluateOptions, Measure, NotComputable, evaluate, frames
+from hybrid.evaluation.context import Context, Making
 from hybrid.evaluation.engine import threads
-from hybrid.evaluation.measure import MetricResult
+from hybrid.evaluation.measure import MetricResult, Outcome
 from hybrid.evaluation.metric import Metric
+from hybrid.evaluation.options import RetrainOptions
 from hybrid.evaluation.run_metrics import metrics_of, remembering
 from hybrid.table import Column, Kind, Role, Schema, Table
 from tests.evaluation.simulated_people import make_people
@@ -216,6 +218,40 @@ def test_tables_side_by_side_score_as_one_after_the_other(
         ]
 
     assert measured(3) == measured(1)
+
+
+def test_attacks_that_train_run_beside_the_other_metrics_of_their_table(
+    tables: tuple[Table, Table, Table], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The last metric of the table waits for the last training, and the last training for that metric."""
+    train, control, table = tables
+    monkeypatch.setattr(threads, "cores", lambda: 2)
+    trained, measured = threading.Event(), threading.Event()
+    beside = list[bool]()
+
+    def again(people: Table, seed: int) -> Table:
+        trained.set()
+        beside.append(measured.wait(60))
+        return people.take(np.random.default_rng(seed).integers(len(people), size=len(people)))
+
+    compute = REGISTRY["rare_values"].compute
+
+    def waiting(context: Context) -> Outcome:
+        beside.append(trained.wait(60))
+        measured.set()
+        return compute(context)
+
+    chosen = [REGISTRY["membership_trained"], replace(REGISTRY["rare_values"], compute=waiting)]
+    options = EvaluateOptions(retrain=RetrainOptions(halves=20, pool=100))
+    how = {"making": {"synthetic": Making(again=again)}, "metrics": chosen}
+    found = evaluate(train, control, {"synthetic": table}, options, np.random.default_rng(3), **how).metrics
+    assert all(beside) and len(beside) == 21
+    assert [one.name for one in found] == ["membership_trained", "rare_values"]
+
+    budget = options.model_copy(update={"seconds": {"privacy": 1e6}})
+    trained.set()
+    one_by_one = evaluate(train, control, {"synthetic": table}, budget, np.random.default_rng(3), **how).metrics
+    assert [one.outcome for one in one_by_one] == [one.outcome for one in found]
 
 
 def test_a_category_of_a_tables_own_costs_no_search_among_people(tables: tuple[Table, Table, Table]) -> None:

@@ -133,7 +133,8 @@ def observer(context: Context, people: Table) -> Callable[[Table], Array]:
     def _observed(rows: Array, own: Array) -> Array:
         apart = _distances(rows, own, is_category)
         agrees = (apart <= NEAR).astype(np.float32)
-        both = (agrees[paired] @ agrees[paired].T)[first, second] / len(agrees.T)
+        some = agrees[paired]
+        both = (some @ some.T)[first, second] / len(agrees.T)
         together = np.bincount(agrees.sum(axis=0).astype(np.int64), minlength=len(names) + 1)
         least = np.cumsum(together[::-1])[-2::-1] / len(agrees.T)
         far = apart.mean(axis=0)

@@ -136,7 +136,9 @@ GROUPS = 20
 GROUPS_OF_PAIRS = 8
 """The same where pairs of columns are counted."""
 LEAST_OF_PAIRS = 0.01
-"""Share of the training rows that a group has at least where pairs are counted: V would follow a few rows alone."""
+"""Share of the training rows that a group has at least where pairs are counted; of fewer than 10,000 rows it has at
+least their root, so that chance alone puts a row into every pair of groups (Cochran's rule, Biometrics 10(4), 1954): V
+would follow a few rows alone."""
 LINKED = 0.1
 """Association of two columns below which the real table says nothing of one by the other."""
 MOST_LISTED = 30
@@ -177,7 +179,7 @@ def groups_of(context: Context, at: int, most: int) -> Groups:
 def _without_rare(found: Groups) -> Groups:
     """Groups of enough training rows: the others join the missing values; where these are few, the largest group."""
     counts = np.bincount(found.codes["train"], minlength=found.n)
-    least, rest = LEAST_OF_PAIRS * counts.sum(), found.n - 1
+    least, rest = max(LEAST_OF_PAIRS * counts.sum(), math.sqrt(counts.sum())), found.n - 1
     rare = counts < least
     rare[rest] = True
     if not counts[rare].sum() >= least:

@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from contextlib import nullcontext
 from dataclasses import replace
 from typing import Any, NamedTuple
 
 import numpy as np
 
-from hybrid.base.arrays import Array
+from hybrid.base.arrays import Array, Mask
 from hybrid.base.words import told_apart
 from hybrid.evaluation.context import Context, Role
 from hybrid.evaluation.engine.intervals import (
@@ -30,6 +30,7 @@ from hybrid.evaluation.metric import MIN_ROWS
 from hybrid.evaluation.utility.models import Learner, boosting, brier, features, filled, fit_weights, linear
 from hybrid.table import Kind
 from hybrid.table import Role as ColumnRole
+from hybrid.table.holders import n_with_key
 
 BOOTSTRAPS = 200
 MAX_TRAINED = 100_000
@@ -341,6 +342,9 @@ MOST_COLUMNS = 30
 MOST_ROWS = 5_000
 """Rows that a model is trained on, and tested on; of larger tables a random sample."""
 TREES = 20
+LEAST_TESTED = 10
+"""People of control within a group, and outside, without whom its AUC is not counted: that of a single one is 0 or 1
+without any error."""
 
 
 class Ranked(NamedTuple):
@@ -358,7 +362,8 @@ def lost_prediction(context: Context) -> Outcome:
     others, once from the table and once from the training records; both are tested on control. The fall is the
     difference of their AUCs (:func:`ranked`), of the column whose low end is the highest. The low end is DeLong's for
     paired AUCs (1988), over people, and holds for all columns together (Sidak). Columns that the real table does not
-    predict, AUC below :data:`PREDICTED` at the low end, are left out.
+    predict, AUC below :data:`PREDICTED` at the low end, are left out, and groups of fewer than :data:`LEAST_TESTED`
+    people of control.
     """
     targets = _targets(context)
     key = "each column", context.n_categories
@@ -422,15 +427,16 @@ def _rows_asked(context: Context, role: Role) -> Array:
 
 
 def _scored(context: Context, at: int, source: Role) -> Ranked | None:
-    """AUC on control of a model of one table; None where control has only one group of the column."""
+    """AUC on control of a model of one table; None where control has no group of the column that is large enough."""
     from sklearn.ensemble import RandomForestClassifier
 
     weights, inputs = _weights(context), grouped(context, GROUPS)
     target = grouped(context, GROUPS_OF_PAIRS)[at]
     others = [of for i, of in enumerate(inputs) if i != at and i not in weights]
     trained, tested = _rows_asked(context, source), _rows_asked(context, "control")
-    truth = target.codes["control"][tested]
-    if min(len(trained), len(tested)) < MIN_ROWS or len(np.unique(truth)) < 2:
+    truth, persons = target.codes["control"][tested], context.persons("control")[tested]
+    judged = [one for one in np.unique(truth) if _has_enough(persons, truth == one)]
+    if min(len(trained), len(tested)) < MIN_ROWS or not judged:
         return None
     x, asked = (
         np.column_stack([of.codes[role][rows] for of in others]).astype(np.float32)
@@ -442,11 +448,15 @@ def _scored(context: Context, at: int, source: Role) -> Ranked | None:
         model.fit(x, target.codes[source][trained])
         likely = np.zeros((len(tested), target.n))
         likely[:, model.classes_] = model.predict_proba(asked)
-    return ranked(likely, truth)
+    return ranked(likely, truth, judged)
 
 
-def ranked(likely: Array, truth: Array) -> Ranked:
-    """AUC of each group against the rest, averaged with the groups' frequencies, and each row's part in it.
+def _has_enough(persons: Array, mine: Mask) -> bool:
+    return min(n_with_key(persons[mine]), n_with_key(persons[~mine])) >= LEAST_TESTED
+
+
+def ranked(likely: Array, truth: Array, groups: Sequence[int]) -> Ranked:
+    """AUC of each of some groups against the rest, averaged with their frequencies, and each row's part in it.
 
     The parts are the structural components of DeLong et al. 1988: of a row of the group, the share of the others that
     it is above, less the AUC, over the number of rows of the group; of another row, the share of the group that is
@@ -457,15 +467,17 @@ def ranked(likely: Array, truth: Array) -> Ranked:
     likely : numpy.ndarray, shape (n, n_groups), 0..1
         Probability of each group.
     truth : numpy.ndarray, shape (n,), int
-        The groups; two or more occur.
+        The group of each row.
+    groups : sequence of int
+        Those that count; rows are in each of them, and outside.
     """
-    n = len(truth)
+    n, counted = len(truth), np.isin(truth, groups).sum()
     value, parts = 0.0, np.zeros(n)
-    for group in np.unique(truth):
+    for group in groups:
         mine = truth == group
         inside, outside = likely[mine, group], likely[~mine, group]
         above, below = placements(inside, outside)
-        area, share = float(above.mean()), len(inside) / n
+        area, share = float(above.mean()), len(inside) / counted
         value += share * area
         parts[mine] += share * (above - area) * n / len(inside)
         parts[~mine] += share * (below - area) * n / len(outside)

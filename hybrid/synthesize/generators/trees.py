@@ -123,7 +123,8 @@ class DonorTree(Generic[K]):
         """Leaf that each row falls into; shape (n_rows,), int64."""
         if self.tree is None or not n_rows:
             return np.zeros(n_rows, dtype=np.int64)
-        found: Array = self.tree.apply(_matrix(self.predictors, known))
+        # What apply of the model checks before, of ranks and scores, is true by how they are made.
+        found: Array = self.tree.tree_.apply(_matrix(self.predictors, known))
         return found
 
     def shares(self, known: Mapping[K, Array], values: Array, own: Array | None = None) -> Array:
@@ -369,7 +370,7 @@ class _Grown(Generic[K]):
         matrix = _matrix(predictors, records.known)
         tree = _new_tree(outcome, limits, seed)
         tree.fit(matrix, outcome, sample_weight=weights)
-        leaves = tree.apply(matrix)
+        leaves = tree.tree_.apply(matrix)
         by_leaf = np.argsort(leaves, kind="stable")
         return cls(predictors, tree, _Nodes(tree.tree_, leaves[by_leaf], records.persons[by_leaf]), by_leaf)
 
