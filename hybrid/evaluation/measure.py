@@ -293,7 +293,9 @@ class Evaluation:
         return named
 
     def of_table(self, table: str) -> Evaluation:
-        """The metrics as those of one of several tables."""
+        """The metrics as those of one of several tables; as they are for the only one, which has no name."""
+        if not table:
+            return self
         crossed = tuple(replace(one, table=table) for one in self.crossed)
         return Evaluation(tuple(replace(metric, table=table) for metric in self.metrics), crossed=crossed)
 

@@ -233,8 +233,7 @@ def judge_tables(
     seed = fresh_seed() if seed is None else seed
     subjects = {name: _Subject.of(name, one, config, seed, progress) for name, one in whole.tables.items()}
     found = {name: one.evaluated(policy, whole.parentage.get(name)) for name, one in subjects.items()}
-    parts = [of if name == SINGLE else of.of_table(name) for name, of in found.items()]
-    evaluation = Evaluation(tuple(metric for part in parts for metric in part.metrics))
+    evaluation = Evaluation(tuple(metric for name, of in found.items() for metric in of.of_table(name).metrics))
     power: Power | None = None
     if config.evaluate.power and policy.plants_leaks:
         sure = confidence_of_each(policy, evaluation)
