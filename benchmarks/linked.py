@@ -17,6 +17,7 @@ import resource
 import subprocess
 import sys
 from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 
 import pandas as pd
@@ -103,7 +104,9 @@ def rows_of_persons(train: Linked, out: Path) -> tuple[pd.DataFrame, pd.DataFram
     return parents, frame[list(train.children)]
 
 
-def linked_tables(train: Linked, out: Path) -> tuple[pd.DataFrame, pd.DataFrame]:
+def linked_tables(
+    train: Linked, out: Path, synthesize: dict[str, object] | None = None
+) -> tuple[pd.DataFrame, pd.DataFrame]:
     """Linked tables: children are drawn given their parents, of whom some have none."""
     from hybrid.pipeline.config import load_config
     from hybrid.pipeline.pipeline import Pipeline
@@ -122,7 +125,8 @@ def linked_tables(train: Linked, out: Path) -> tuple[pd.DataFrame, pd.DataFrame]
             **order,
         },
     }
-    _write_config(out, {"person": "parents", "tables": tables})
+    chosen = {} if synthesize is None else {"synthesize": synthesize}
+    _write_config(out, {"person": "parents", "tables": tables} | chosen)
     released = Pipeline(load_config(out / "config.yaml")).released
     return released["parents"].frame, released["children"].frame
 
@@ -144,8 +148,11 @@ def joined(tables: Linked) -> pd.DataFrame:
 OWN: dict[str, Callable[[Linked, Path], tuple[pd.DataFrame, pd.DataFrame]]] = {
     "rows of persons": rows_of_persons,
     "linked tables": linked_tables,
+    "own tabddpm": partial(linked_tables, synthesize={"generator": "tabddpm"}),
+    "own tabddpm, quick": partial(linked_tables, synthesize={"generator": "tabddpm", "preset": "quick"}),
+    "own realtabformer": partial(linked_tables, synthesize={"generator": "realtabformer", "preset": "small"}),
 }
-"""Ways to use this project's own generator."""
+"""Ways to use this project: ``cart`` but for the networks, which this python needs the extras for."""
 
 
 def _child(tool: str, out: Path, train: Linked) -> None:

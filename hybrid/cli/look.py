@@ -29,11 +29,18 @@ def explain(config: ConfigPath, set_: Settings = None) -> None:
     from hybrid.pipeline.config import load_config
     from hybrid.pipeline.pipeline import Pipeline
 
-    explanation = Pipeline(load_config(config, overrides(set_))).person.promises.explanation
+    loaded = load_config(config, overrides(set_))
+    explanation = Pipeline(loaded).person.promises.explanation
     for condition in explanation.conditions:
         met = "met: {what:text}" if condition.met else "not met: {what:text}"
         console.line("ok" if condition.met else "note", met, what=condition.text)
     console.show(f"\n{explanation.text}")
+    register = loaded.evaluate.attacker_register
+    if register is not None:
+        looked_up = (
+            "A run looks people up in a register that an attacker may hold, and measures whom rows point at: {path}"
+        )
+        console.line("note", looked_up, path=register.path)
 
 
 def metrics(as_json: AsJson = False) -> None:

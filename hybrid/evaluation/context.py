@@ -112,6 +112,8 @@ class Making:
     """The trained model that made the table, where the run keeps it."""
     learned: int | None = None
     """Records that the generator learned from; 0: none drew the table. By default all training records."""
+    register: Table | None = None
+    """Table of people that an attacker holds, with the columns in which it is compared, in the kinds of the table."""
 
 
 UNKNOWN = Making()

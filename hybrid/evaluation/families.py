@@ -9,8 +9,8 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from typing import Any, TypedDict, Unpack
 
-from hybrid.evaluation.measure import Direction, Outcome
-from hybrid.evaluation.metric import Access, Knows, Mechanism, Metric, Need, Per, Risk, Unit
+from hybrid.evaluation.measure import Direction, Lacking, Outcome
+from hybrid.evaluation.metric import Access, Knows, Mechanism, Metric, Per, Risk, Unit
 
 _OF_RISK: dict[Risk, Mapping[str, Any]] = {
     "membership": {"knows": "a reference sample", "unit": "AUC", "low": 0, "no_leak": 0.5},
@@ -29,7 +29,7 @@ class Own(TypedDict, total=False):
     high: float | None
     no_leak: float | None
     copy: float | None
-    needs: tuple[Need, ...]
+    needs: tuple[Lacking, ...]
     per: Per
     mechanism: Mechanism
     access: Access

@@ -15,34 +15,39 @@ if TYPE_CHECKING:
 Direction = Literal["lower", "higher"]
 Family = Literal["privacy", "utility", "fidelity"]
 Subject = Literal["original", "anonymized", "synthetic", "baseline"]
-Lacking = Literal[
-    "control",
+MayLack = Literal[
     "quasi_identifiers",
-    "retraining",
     "trainings",
     "persons",
     "several_rows",
-    "order",
+    "single_rows",
     "weight",
-    "origin",
     "target",
     "secret",
     "sensitive",
     "identifiers",
     "signal",
-    "headroom",
-    "matches",
     "lone_values",
     "lone_records",
     "constraints",
     "tied_dates",
     "linked_columns",
-    "encoder",
     "parents",
-    "privacy_score",
     "numbers",
+    "register",
+]
+"""What a table or a configuration need not have: a rule of a policy may apply only where it is there."""
+Lacking = Literal[
+    MayLack,
+    "control",
+    "retraining",
+    "order",
+    "origin",
+    "headroom",
+    "matches",
+    "encoder",
+    "privacy_score",
     "model",
-    "single_rows",
 ]
 """What a metric may lack: control records, declared columns, the person of a row, persons with several different rows,
 the order of a person's rows, sampling weights, the record that each row was made from, a column that names single
@@ -51,7 +56,7 @@ attacker knows (matches), values that one row of the table holds alone, records 
 alone, declared constraints, dates of a row that lie close together, columns of which one says something about another,
 an encoder, a parent table, the instance privacy score; trainings: a way from records to the table that can be repeated
 in minutes; numbers: numbers, or those with so many digits that a copy stands out; model: a kept model that can be asked
-about single records; single_rows: persons with one row each."""
+about single records; single_rows: persons with one row each; register: a table of people that an attacker holds."""
 
 
 @dataclass(frozen=True)
@@ -288,7 +293,9 @@ class Evaluation:
         return named
 
     def of_table(self, table: str) -> Evaluation:
-        """The metrics as those of one of several tables."""
+        """The metrics as those of one of several tables; as they are for the only one, which has no name."""
+        if not table:
+            return self
         crossed = tuple(replace(one, table=table) for one in self.crossed)
         return Evaluation(tuple(replace(metric, table=table) for metric in self.metrics), crossed=crossed)
 

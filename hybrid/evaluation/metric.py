@@ -6,7 +6,7 @@ import math
 import time
 from collections.abc import Callable
 from dataclasses import dataclass, fields, replace
-from typing import Any, Literal, cast
+from typing import Any, Literal
 
 from hybrid.base.errors import HybridError
 from hybrid.base.resources import cpu_seconds
@@ -15,20 +15,6 @@ from hybrid.evaluation.engine.threads import one_thread
 from hybrid.evaluation.measure import Direction, Family, Lacking, Measure, MetricResult, NotComputable, Outcome
 from hybrid.table import Role
 
-Need = Literal[
-    "control",
-    "quasi_identifiers",
-    "retraining",
-    "trainings",
-    "persons",
-    "order",
-    "weight",
-    "origin",
-    "encoder",
-    "parents",
-    "privacy_score",
-    "model",
-]
 Per = Literal["target", "secret", "declared_secret", "sensitive"]
 Pillar = Literal["property", "indicator", "attack"]
 Risk = Literal["singling out", "linkability", "inference", "membership", "propensity"]
@@ -41,10 +27,16 @@ Knows = Literal[
     "all columns but the secret",
     "two halves of the columns",
     "a reference sample",
+    "a register of people",
     "own people and the generator",
 ]
 Unit = Literal["share of rows", "share of people", "risk", "AUC", "distance", "records", "values"]
-SWITCHED: dict[Need, str] = {"retraining": "retrain", "encoder": "encoder", "privacy_score": "privacy_score"}
+SWITCHED: dict[Lacking, str] = {
+    "retraining": "retrain",
+    "encoder": "encoder",
+    "privacy_score": "privacy_score",
+    "register": "attacker_register",
+}
 """Needs that a section of the options switches on, and the section."""
 MIN_ROWS = 10
 """Tables with fewer rows are not measured."""
@@ -70,7 +62,7 @@ class Metric:
     """What an exact copy of the training rows scores; None if it depends."""
     compute: Callable[..., Outcome]
     """``compute(context)``, or ``compute(context, column)`` for a metric per column."""
-    needs: tuple[Need, ...] = ()
+    needs: tuple[Lacking, ...] = ()
     """What must be there."""
     per: Per | None = None
     """Which columns it is repeated for."""
@@ -170,7 +162,7 @@ class Metric:
             return NotComputable("no trained model of this table is kept", lacks="model")
         for need, section in SWITCHED.items():
             if need in self.needs and getattr(context.options, section) is None:
-                return NotComputable(f"off by default: asked for by evaluate.{section}", lacks=cast(Lacking, need))
+                return NotComputable(f"off by default: asked for by evaluate.{section}", lacks=need)
         if "trainings" in self.needs and context.making.untried and context.options.retrain is None:
             return NotComputable(context.making.untried, lacks="trainings")
         if {"retraining", "trainings"} & set(self.needs) and context.making.again is None:

@@ -110,6 +110,15 @@ class EncoderOptions(Options):
     papers."""
 
 
+class RegisterOptions(Options):
+    """Register: a table of people that an attacker may hold, such as a list of voters or members."""
+
+    path: str
+    """Path of the table, relative to the config file; it writes values as the data does."""
+    columns: tuple[str, ...] | None = Field(default=None, min_length=1)
+    """Columns in which rows are compared with entries. Not given: all that both have, without identifiers."""
+
+
 class PrivacyScoreOptions(Options):
     """Instance privacy score, metric `privacy_score`."""
 
@@ -195,6 +204,9 @@ class EvaluateOptions(Options):
     """Attacks and distances in the space of a contrastive encoder (metrics `cl_*`). Not given: not computed."""
     privacy_score: PrivacyScoreOptions | None = None
     """Score of single rows by the records around them (metric `privacy_score`). Not given: not computed."""
+    attacker_register: RegisterOptions | None = None
+    """Table in which an attacker looks people up (metric `register_linkage`). Of linked tables, the person table is
+    compared with it. Not given: the population table of `k_map`, which is one; none where there is neither."""
     paper: bool = False
     """Whether details also carry the formulas exactly as the papers print them, where those differ."""
 

@@ -49,6 +49,7 @@ PRICES = {
     "identifiability": Price(searches=0.5, once=0.5),
     "authenticity": Price(once=0.5),
     "linkability": Price(searches=1.5),
+    "register_linkage": Price(searches=0.5, once=0.5),
     "shared_cells": Price(searches=4.0, once=2.0),
     "copied_digits": Price(searches=3.0, cells=4.0, most=50_000),
     "near_histories": Price(searches=4.0, once=2.0),

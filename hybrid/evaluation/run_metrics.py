@@ -206,10 +206,11 @@ def metrics_of(options: EvaluateOptions, asked: Collection[str] | None = None) -
         needs = set(metric.needs)
         if metric.name in named:
             return True
-        if alone or metric.family not in options.families or left_out & needs:
+        if alone or metric.family not in options.families:
             return False
-        is_usual = metric.by_default and (every_default or not SWITCHED.keys().isdisjoint(needs))
-        return is_usual or metric.name in (asked or ())
+        if metric.name in (asked or ()):
+            return True
+        return not left_out & needs and metric.by_default and (every_default or not SWITCHED.keys().isdisjoint(needs))
 
     return [metric for metric in REGISTRY.values() if chosen(metric)]
 

@@ -22,6 +22,7 @@ from hybrid.base.progress import Progress, silent
 from hybrid.base.rng import fresh_seed, rng_for
 from hybrid.hierarchy import Hierarchy
 from hybrid.jobs.places import LABELS, staged
+from hybrid.pipeline.beside import load_population
 from hybrid.pipeline.config import RunConfig
 from hybrid.pipeline.guarantees import explain_sampling
 from hybrid.pipeline.inputs import opened_task
@@ -105,7 +106,7 @@ def write_from_files(config: RunConfig, folder: Path, seed: int | None, progress
             work=work,
             memory=config.anonymize.memory_bytes,
             beside=beside,
-            population=config.load_population(),
+            population=load_population(config),
         )
         done = anonymize_files(task, temporary / LABELS, recorder, progress)
         if states_of(sources) != before:
@@ -178,7 +179,7 @@ def write_in_warehouse(config: RunConfig, folder: Path, progress: Progress = sil
     if problems:
         raise ConfigError(problems)
     created, recorder = datetime.now(UTC), Recorder()
-    with staged(folder) as temporary, opened_task(config, config.load_population()) as task:
+    with staged(folder) as temporary, opened_task(config, load_population(config)) as task:
         done = anonymize_rows(task, recorder, progress)
         for transfer in done.transfers:
             logger.info("%s: %s", done.engine, transfer.words)

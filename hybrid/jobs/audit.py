@@ -26,6 +26,7 @@ from hybrid.jobs.audited import Audited, AuditedTables, File, read_audited, with
 from hybrid.jobs.audited_folders import links_config, read_audited_links
 from hybrid.jobs.places import staged
 from hybrid.jobs.report_inputs import LIMITS, audit_report, table_page, two_pages
+from hybrid.pipeline.beside import load_register
 from hybrid.pipeline.config import SINGLE, RunConfig, load_config, refuse_linked
 from hybrid.pipeline.facts import page_of
 from hybrid.pipeline.pipeline import BETWEEN
@@ -232,8 +233,7 @@ def judge_tables(
     seed = fresh_seed() if seed is None else seed
     subjects = {name: _Subject.of(name, one, config, seed, progress) for name, one in whole.tables.items()}
     found = {name: one.evaluated(policy, whole.parentage.get(name)) for name, one in subjects.items()}
-    parts = [of if name == SINGLE else of.of_table(name) for name, of in found.items()]
-    evaluation = Evaluation(tuple(metric for part in parts for metric in part.metrics))
+    evaluation = Evaluation(tuple(metric for name, of in found.items() for metric in of.of_table(name).metrics))
     power: Power | None = None
     if config.evaluate.power and policy.plants_leaks:
         sure = confidence_of_each(policy, evaluation)
@@ -253,20 +253,23 @@ class _Subject:
     seed: int
     progress: Progress
     share: Share
+    register: Table | None
 
     @classmethod
     def of(cls, name: str, audited: Audited, config: RunConfig, seed: int, progress: Progress) -> _Subject:
+        register = load_register(config, audited.train.schema) if name == config.links.person else None
         if name == SINGLE:
-            return cls(audited, config.evaluate, seed, progress, remembering({}))
+            return cls(audited, config.evaluate, seed, progress, remembering({}), register)
         own = int(rng_for(seed, "audit", name).integers(2**63))
         options = fitting(config, audited.train.schema).evaluate
-        return cls(audited, options, own, prefixed(f"{name}{BETWEEN}", progress), remembering({}))
+        return cls(audited, options, own, prefixed(f"{name}{BETWEEN}", progress), remembering({}), register)
 
     def evaluated(self, policy: Policy, parentage: Mapping[Subject, Parentage] | None) -> Evaluation:
         tables: dict[Subject, Table] = {"original": self.audited.train, "synthetic": self.audited.synthetic}
         about = self.audited.train, self.audited.control, tables, self.options, rng_for(self.seed, "evaluate")
         metrics = asked(policy, self.options)
-        making = {subject: Making(parentage=parents) for subject, parents in (parentage or {}).items()}
+        above = parentage or {}
+        making = {one: Making(parentage=above.get(one), register=self.register) for one in tables}
         return evaluate(*about, self.progress, self.share, making=making, metrics=metrics)
 
     def power(

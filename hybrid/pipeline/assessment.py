@@ -175,7 +175,7 @@ class Assessment:
     def _making(self, tables: Collection[Subject], metrics: Sequence[Metric]) -> dict[Subject, Making]:
         """Making of each of the tables."""
         again, parentage = self._again, self.run.parentage or {}
-        common = Making(untried=self.untried, rules=self.run.rules)
+        common = Making(untried=self.untried, rules=self.run.rules, register=self.run.inputs.beside.register)
         found = {one: replace(common, again=again.get(one), parentage=parentage.get(one)) for one in tables}
         if "synthetic" in found:
             known = leak_of(self.run.config.risk) is not None and any("origin" in metric.needs for metric in metrics)

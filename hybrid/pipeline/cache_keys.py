@@ -12,9 +12,9 @@ from hybrid.base.hashing import LIBRARIES, code_version, fingerprint, library_ve
 from hybrid.base.manifest import PACKAGE
 from hybrid.evaluation.measure import Subject
 from hybrid.evaluation.registry import foreign_packages
+from hybrid.pipeline.beside import Beside
 from hybrid.pipeline.config import RunConfig
 from hybrid.pipeline.constraint_rules import rule_inputs
-from hybrid.pipeline.published_totals import PublishedTotals
 from hybrid.pipeline.risk import RemovalOptions, leak_of, removal_of
 from hybrid.pipeline.stages import (
     ANONYMIZE,
@@ -43,11 +43,10 @@ def stage_keys(
     seed: int,
     split_seed: int,
     data: str,
-    population: str = "",
     must_detect: Any = None,
     *,
     judged_by: Policy | None = None,
-    totals: PublishedTotals | None = None,
+    beside: Beside | None = None,
 ) -> dict[str, str]:
     """Keys of a configuration's kept stages, in order of the stages.
 
@@ -55,14 +54,14 @@ def stage_keys(
     ----------
     seed, split_seed : int
         The source of all randomness, and of that of the split.
-    data, population : str
-        Fingerprints of the table with its hierarchies, and of the population table.
+    data : str
+        Fingerprint of the table with its hierarchies.
     must_detect : any, optional
         Rules about excesses and leaks that the policy must detect; None where no leaks are planted.
     judged_by : Policy, optional
         Asks for metrics; None: no verdict comes of it, so that no attacker repeats the process unless asked for.
-    totals : PublishedTotals, optional
-        Published totals that the weights of the table are raked to.
+    beside : Beside, optional
+        Tables that the configuration names beside this one.
 
     Returns
     -------
@@ -74,6 +73,9 @@ def stage_keys(
         sampling, does not count.
     """
     anonymize, transition, sample = config.anonymize, config.transition, config.sample.effective
+    population, totals, register = (
+        (None, None, None) if beside is None else (beside.population, beside.totals, beside.register)
+    )
     rules = rule_inputs(config)
     whose: list[Any] = [config.data.person_columns, config.data.max_rows] if config.data.person_columns else []
     if config.data.household_columns:
@@ -128,7 +130,7 @@ def stage_keys(
     left_out = any(attacked & set(metric.needs) for metric in metrics)
     untried = ["only compared"] if judged_by is None and left_out else []
     measured = [metric.name for metric in metrics]
-    judging = (measured, records, seed, *rules, *condition, *halved, *_foreign_versions())
+    judging = (measured, records, seed, *rules, *condition, *halved, register, *_foreign_versions())
     in_folds = judged if judged_by is None or not config.split.is_crossed else judged_by.stages
     for subject, table in judged.items():
         own = untried if subject == "synthetic" else []

@@ -24,6 +24,7 @@ from hybrid.evaluation.context import Parentage, Parents
 from hybrid.evaluation.context import Role as Side
 from hybrid.evaluation.measure import Subject
 from hybrid.hierarchy import Hierarchy
+from hybrid.pipeline.beside import Beside
 from hybrid.pipeline.child_draw import ChildDraw, DrawnParents, find_anchors, renamed, with_columns_of
 from hybrid.pipeline.config import RunConfig
 from hybrid.pipeline.generation import Generated
@@ -69,6 +70,11 @@ class GivenInputs(Inputs):
     def hierarchies(self) -> dict[str, Hierarchy]:
         """Those of the person table; a view generalizes nothing."""
         return super().hierarchies if self._people is None else {}
+
+    @cached_property
+    def beside(self) -> Beside:
+        """People are looked up by the person table."""
+        return super().beside if self._people is None else Beside(self.config, None)
 
     def split(self, seed: int) -> Parts:
         if self._people is None:

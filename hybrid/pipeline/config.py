@@ -69,7 +69,6 @@ from hybrid.table import Role, Table
 from hybrid.table.data_options import DataOptions, load_table
 from hybrid.table.files import File
 from hybrid.table.persons import with_households, with_order, with_persons
-from hybrid.table.read_file import read_table
 from hybrid.table.sources import SOURCES
 from hybrid.table.sources.sql import SqlOptions
 from hybrid.table.split import SplitOptions
@@ -177,6 +176,19 @@ class RunConfig(Options):
     @classmethod
     def _private_defaults(cls, content: Any) -> Any:
         return with_private_defaults(content) if isinstance(content, Mapping) else content
+
+    @model_validator(mode="before")
+    @classmethod
+    def _population_is_a_register(cls, content: Any) -> Any:
+        if not isinstance(content, Mapping):
+            return content
+        anonymize, evaluate = content.get("anonymize"), content.get("evaluate", {})
+        if not isinstance(anonymize, Mapping) or not isinstance(evaluate, Mapping):
+            return content
+        path = anonymize.get("population")
+        if path is None or evaluate.get("attacker_register") is not None:
+            return content
+        return {**content, "evaluate": {**evaluate, "attacker_register": {"path": path}}}
 
     @field_validator("anonymize", "transition", mode="before")
     @classmethod
@@ -410,20 +422,6 @@ class RunConfig(Options):
         refuse_unusable_weights(found)
         known = with_households(with_persons(found, self.data.person_columns), self.data.household_columns)
         return with_order(known, self.data.order)
-
-    def load_population(self) -> Table | None:
-        """Population table of k-map, quasi-identifiers as the data writes them; None where there is none.
-
-        Raises
-        ------
-        DataError
-            As :func:`hybrid.table.read_file.read_table`.
-        """
-        if self.anonymize is None or self.anonymize.population is None:
-            return None
-        known = {name: column for name, column in self.data.columns.items() if column.role is Role.QUASI_IDENTIFIER}
-        columns = self.data.model_copy(update={"columns": known, "unlisted": "insensitive"})
-        return read_table(self.path(self.anonymize.population), columns)
 
     @property
     def is_pushed_down(self) -> bool:

@@ -35,6 +35,7 @@ def refuse_early(run: TableRun) -> None:
     if not config.synthesize.is_off:
         require(config.synthesize.engine)
     check_options(config.evaluate, schema.without_identifiers())
+    _ = run.inputs.beside.register
     if config.synthesize.tables > 1 and TABLE_NUMBER in schema:
         raise ConfigError([refusal(TABLES, f"column {TABLE_NUMBER}")])
     if config.privacy is None:

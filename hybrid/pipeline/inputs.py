@@ -20,8 +20,8 @@ from hybrid.base.progress import Progress
 from hybrid.base.rng import rng_for
 from hybrid.hierarchy import Hierarchy
 from hybrid.hierarchy.load import listed_values, load_hierarchies
+from hybrid.pipeline.beside import Beside
 from hybrid.pipeline.config import RunConfig
-from hybrid.pipeline.published_totals import PublishedTotals, published_totals
 from hybrid.pipeline.refusals import PUSHED, SAMPLED, refused
 from hybrid.pipeline.stages import READ
 from hybrid.protect.group_values import possible_names
@@ -110,14 +110,9 @@ class Inputs:
         return listed
 
     @cached_property
-    def population(self) -> Table | None:
-        """The population table of k-map; None where the config names none."""
-        return self.config.load_population()
-
-    @cached_property
-    def totals(self) -> PublishedTotals | None:
-        """Published totals of the population; None where the config names none."""
-        return published_totals(self.config)
+    def beside(self) -> Beside:
+        """Tables that the configuration names beside this one."""
+        return Beside(self.config, lambda: self.table.schema)
 
     @cached_property
     def fingerprint(self) -> str:
@@ -176,12 +171,8 @@ class _GivenParts(Inputs):
         return self._source.hierarchies
 
     @cached_property
-    def population(self) -> Table | None:
-        return self._source.population
-
-    @cached_property
-    def totals(self) -> PublishedTotals | None:
-        return self._source.totals
+    def beside(self) -> Beside:
+        return self._source.beside
 
     @cached_property
     def fingerprint(self) -> str:
@@ -246,7 +237,7 @@ class WarehouseInputs(Inputs):
         problems = list(refused(config, PUSHED, SAMPLED))
         if problems:
             raise ConfigError(problems)
-        with self.recorder.stage(READ.name), opened_task(config, self.population) as task:
+        with self.recorder.stage(READ.name), opened_task(config, self.beside.population) as task:
             return draw_rows(task, config.data.place.sample_size, self._key, Recorder(), self.progress)
 
     def _key(self, content: str) -> bytes:

@@ -359,11 +359,10 @@ class Pipeline(ListedNames, Run[Sources]):
     @cached_property
     def evaluation(self) -> Evaluation:
         """Privacy, utility and fidelity of all tables and references."""
-        if not self.config.is_linked:
-            return self.person.evaluation
         found = [table.evaluation.of_table(name) for name, table in self.tables.items()]
         crossed = tuple(one for each in found for one in each.crossed)
-        return Evaluation(tuple(metric for each in found for metric in each.metrics), crossed=crossed)
+        metrics = tuple(metric for each in found for metric in each.metrics)
+        return Evaluation(metrics, self.person.evaluation.all_rows, crossed)
 
     @cached_property
     def power(self) -> Power | None:
@@ -371,8 +370,6 @@ class Pipeline(ListedNames, Run[Sources]):
 
         Of each kind in the table where it noticed fewest.
         """
-        if not self.config.is_linked:
-            return self.person.power
         self._evaluate_together()
         found = {name: table.power for name, table in self.tables.items()}
         return worst_power({name: power for name, power in found.items() if power is not None})

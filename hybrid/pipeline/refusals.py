@@ -518,7 +518,10 @@ REFUSALS: dict[str, dict[str, tuple[str, str]]] = {
             "stages: a research order, which anonymizes what a generator drew, is for single tables",
             "leave stages out",
         ),
-        "synthesize.part_rows": ("synthesize.part_rows is for single tables", "leave synthesize.part_rows out"),
+        "synthesize.part_rows": (
+            "synthesize.part_rows is for single tables: linked tables are read, drawn and judged whole, in memory",
+            "leave it out; of people with all of their rows, take as many as memory holds",
+        ),
         "generators of single rows": (
             "synthesize.generator: {0} does not draw rows of a parent",
             f"use {' or '.join(sequence_generators())}",

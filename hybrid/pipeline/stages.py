@@ -219,7 +219,7 @@ def _generated(pipeline: TableRun) -> Count:
 
 
 def _raked(pipeline: TableRun, table: Table) -> str:
-    totals = pipeline.inputs.totals
+    totals = pipeline.inputs.beside.totals
     if totals is None:
         return ""
     name, gap = totals.deviation(table)

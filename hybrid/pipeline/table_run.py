@@ -132,7 +132,7 @@ class TableRun(Run[Inputs]):
             return {name: hierarchy_of_values(tree, schema[name], frame[name]) for name, tree in known}
         if self.protected is None or self.config.anonymize is None:
             return inputs.hierarchies
-        return training_hierarchies(self.config, self.labelled, inputs.population, inputs.hierarchies)
+        return training_hierarchies(self.config, self.labelled, inputs.beside.population, inputs.hierarchies)
 
     @cached_property
     def policy(self) -> Policy:
@@ -151,12 +151,9 @@ class TableRun(Run[Inputs]):
     @cached_property
     def keys(self) -> dict[str, str]:
         """Keys of all kept stages; see :func:`hybrid.pipeline.cache_keys.stage_keys`."""
-        population = "" if self.inputs.population is None else fingerprint(self.inputs.population)
         must_detect = self.policy.detection if self._has_power else None
-        data = self.data_fingerprint, population, must_detect
-        found = stage_keys(
-            self.config, self.seed, self.split_seed, *data, judged_by=self.judged_by, totals=self.inputs.totals
-        )
+        about = self.config, self.seed, self.split_seed, self.data_fingerprint, must_detect
+        found = stage_keys(*about, judged_by=self.judged_by, beside=self.inputs.beside)
         return {name: fingerprint(key, self.behind) for name, key in found.items()} if self.name else found
 
     def check(self) -> None:
@@ -310,7 +307,7 @@ class TableRun(Run[Inputs]):
             options=self.config.anonymize,
             transition=self.config.required_transition,
             hierarchies=self.hierarchies,
-            population=self.inputs.population,
+            population=self.inputs.beside.population,
             train=self.labelled,
             seed=self.seed,
             compute=self._stage,
@@ -468,7 +465,7 @@ class TableRun(Run[Inputs]):
             self.static,
             self.rules,
             self.selection,
-            self.inputs.totals,
+            self.inputs.beside.totals,
             only_kept=self.origin is not None,
             models=None if self.config.synthesize.part_rows is None and not self.keeps_model else {},
         )
@@ -497,7 +494,7 @@ class TableRun(Run[Inputs]):
         Of one that is drawn in parts, the sample that is judged. Of several, their rows one after the other, with the
         number of the table as the last column.
         """
-        totals, options = self.inputs.totals, self.config.margins
+        totals, options = self.inputs.beside.totals, self.config.margins
         if totals is not None and options is not None:
             totals.verify(self.generated.table, options.most)
         found, tables = with_identifiers(self, self.generated.table), self.config.synthesize.tables

@@ -23,6 +23,8 @@ TRAINED = {
     "membership_trained": "the people least like others, by such an attacker",
 }
 """Attacks that repeat the whole process, and whom each is about."""
+OF_REGISTER = {"register_linkage": "people whom an attacker's register names alone"}
+"""The attack that looks people up in a register, and whom it is about."""
 EXACT_COPIES = "identical_match"
 """The metric of copies that counts rows; the others measure distances."""
 OF_SEVERAL_ROWS = "copied_sequences"
@@ -45,6 +47,7 @@ UNITS: dict[Criterion, str] = {
 }
 """What is counted: what an attack gets from people in the data beyond what it gets from people who are not in it."""
 _OF_SEVERAL = UNITS["linkability"].replace(" that an attacker", ", or two records, that an attacker")
+_IN_REGISTER = "Of people in a register: at how many more of 1,000 a row points."
 EVERYBODY, MOST_AT_RISK = "everybody", "the people most at risk"
 
 
@@ -133,6 +136,8 @@ def _lamp(criterion: Criterion, checks: Sequence[Check]) -> Lamp:
     findings = tuple(_finding(criterion, about, check) for about, check in groups.items())
     several = any(check.metric == OF_SEVERAL_ROWS for check in measured)
     unit = _OF_SEVERAL if several else UNITS[criterion]
+    if any(check.metric in OF_REGISTER for check in measured):
+        unit = f"{unit} {_IN_REGISTER}"
     return Lamp(criterion, question, status, " ".join(answers), unit if findings else "", findings)
 
 
@@ -146,10 +151,11 @@ def _not_measured(checks: Sequence[Check], asked: Sequence[Check]) -> str:
 
 def _groups(checks: Sequence[Check]) -> dict[str, Check]:
     """Whom attacks are about, everybody first, each with the check that decides."""
-    found: dict[str, list[Check]] = {about: [] for about in (EVERYBODY, MOST_AT_RISK, *TRAINED.values())}
+    others = TRAINED | OF_REGISTER
+    found: dict[str, list[Check]] = {about: [] for about in (EVERYBODY, MOST_AT_RISK, *others.values())}
     for check in checks:
         exposed = MOST_AT_RISK if check.metric in OF_THE_MOST_EXPOSED else EVERYBODY
-        found[TRAINED.get(check.metric or "", exposed)].append(check)
+        found[others.get(check.metric or "", exposed)].append(check)
     return {about: _deciding(each) for about, each in found.items() if each}
 
 

@@ -17,6 +17,7 @@ from hybrid.anonymize.warehouse.anonymize_rows import TableTask, WarehouseResult
 from hybrid.anonymize.warehouse.draw_rows import draw_rows
 from hybrid.base.manifest import Recorder
 from hybrid.base.progress import silent
+from hybrid.pipeline.beside import load_population
 from hybrid.pipeline.config import RunConfig, load_config
 from hybrid.pipeline.table_run import TableRun
 from hybrid.table.warehouse import Warehouse
@@ -107,7 +108,7 @@ class Job:
         config = load_config(self.path, {**overrides, "data.path": "", "data.sql": sql})
         assert config.anonymize is not None
         return TableTask(
-            warehouse, config.data, config.hierarchy_sources, config.anonymize, MEMORY, config.load_population()
+            warehouse, config.data, config.hierarchy_sources, config.anonymize, MEMORY, load_population(config)
         )
 
 

@@ -10,8 +10,7 @@ import numpy as np
 
 from hybrid.evaluation import REGISTRY, EvaluateOptions, evaluate
 from hybrid.evaluation.context import Making
-from hybrid.evaluation.measure import Subject
-from hybrid.evaluation.metric import Need
+from hybrid.evaluation.measure import Lacking, Subject
 from hybrid.table import Schema, Table
 from tests.evaluation.known_generators import half
 from tests.evaluation.simulated_people import make_people
@@ -53,7 +52,7 @@ def results(train: Table, control: Table, table: Table, **options: Any) -> str:
     return "\n".join(lines) + "\n"
 
 
-def named(*needs: Need) -> list[str]:
+def named(*needs: Lacking) -> list[str]:
     """Metrics that need one of these, or nothing that is switched on, and no network."""
     return [
         name

@@ -39,6 +39,14 @@ class Frozen:
 
 FROZEN: dict[str, Frozen] = {
     "single": Frozen("a table of one row per person, the default policy and what it asks for, planted leaks"),
+    "register": Frozen(
+        "a register of an attacker: the source itself, under the default policy's rule",
+        changes={
+            "evaluate.attacker_register": {"path": "admissions.csv", "columns": ["age", "sex", "postcode"]},
+            "evaluate.metrics": ["register_linkage"],
+            "evaluate.power": False,
+        },
+    ),
     "persons": Frozen(
         "several rows per person with an order, every metric of persons", changes={"evaluate.also": "all"}, several=True
     ),

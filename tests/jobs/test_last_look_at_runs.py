@@ -10,7 +10,7 @@ import pytest
 
 import hybrid
 from hybrid.base.errors import GateRefused
-from hybrid.demo.linked_population import write_linked_demo
+from hybrid.demo.several_tables import write_linked_demo
 from hybrid.pipeline.table_run import TableRun
 from hybrid.publication.certificate import Acceptance
 

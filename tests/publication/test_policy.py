@@ -133,7 +133,8 @@ def test_templates_judge_every_default_attack_by_its_excess(template: Path) -> N
         and "model" not in metric.needs  # No release contains the model.
     }
     # Comparisons do without copies of people alone, so they are not by default; policies judge them all the same.
-    assert judged == attacks | {"lone_copies", "lone_near_copies", "lone_secrets"}
+    # A register is asked for by naming one; then every packaged policy judges it.
+    assert judged == attacks | {"lone_copies", "lone_near_copies", "lone_secrets", "register_linkage"}
 
 
 @pytest.mark.parametrize("template", packaged_policies().values(), ids=packaged_policies())

@@ -77,7 +77,7 @@ class Encoding:
         return np.array([i for i, name in enumerate(self.names) if name in wanted], dtype=np.int64)
 
 
-def encode(tables: Sequence[Table]) -> Encoding:
+def encode(tables: Sequence[Table], *, every: bool = False) -> Encoding:
     """Code several tables of one schema together.
 
     Columns that are constant (or all missing) in all tables carry nothing and are left out; so are categorical
@@ -87,6 +87,8 @@ def encode(tables: Sequence[Table]) -> Encoding:
     ----------
     tables : sequence of Table
         The first two (train, control) decide what is an identifier.
+    every : bool
+        Whether no column is left out.
     """
     columns, excluded, ranks, numbers, cardinality = [], {}, [], [], []
     real = [len(table) for table in tables[:2]]
@@ -95,7 +97,7 @@ def encode(tables: Sequence[Table]) -> Encoding:
         rank, count = coded_ranks(series, column.kind)
         number = np.concatenate([coded_numbers(values, column.kind) for values in series])
         reason = _why_not(column, rank, number, count, real)
-        if reason:
+        if reason and not every:
             excluded[column.name] = reason
             continue
         columns.append(column)

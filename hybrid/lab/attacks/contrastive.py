@@ -34,8 +34,7 @@ from hybrid.evaluation.context import Context, Role
 from hybrid.evaluation.engine.encoding import Encoded
 from hybrid.evaluation.engine.threads import one_model
 from hybrid.evaluation.families import attack, indicator
-from hybrid.evaluation.measure import Measure, NotComputable, Outcome
-from hybrid.evaluation.metric import Need
+from hybrid.evaluation.measure import Lacking, Measure, NotComputable, Outcome
 from hybrid.evaluation.options import TORCH_HINT
 from hybrid.evaluation.price import Price
 from hybrid.evaluation.utility.models import boosting, features, filled
@@ -393,7 +392,7 @@ def _of_column(context: Context, column: str) -> Outcome:
     return in_space(context, partial(inferred, secret=column))
 
 
-_NEEDS: tuple[Need, ...] = ("control", "encoder")
+_NEEDS: tuple[Lacking, ...] = ("control", "encoder")
 BEFORE = "privacy_score"
 PRICES = {
     "cl_singling_out": Price(searches=1.0, cells=1.5),

@@ -12,35 +12,13 @@ from pydantic import Field, model_validator
 from hybrid.anonymize.result import AnonymizationResult
 from hybrid.base.errors import Problem
 from hybrid.base.options import Options
-from hybrid.evaluation.measure import NOTHING_TO_LEAK, Direction, Evaluation
+from hybrid.evaluation.measure import NOTHING_TO_LEAK, Direction, Evaluation, MayLack
 from hybrid.evaluation.trust import TrustLeague
 from hybrid.publication.composition import Exposure
 from hybrid.publication.criteria import Criterion
 from hybrid.publication.verdict import Check, Status
 
-Condition = Literal[
-    "target",
-    "signal",
-    "secret",
-    "sensitive",
-    "quasi_identifiers",
-    "identifiers",
-    "anonymization",
-    "l_diversity",
-    "lone_values",
-    "lone_records",
-    "constraints",
-    "tied_dates",
-    "linked_columns",
-    "parents",
-    "persons",
-    "trainings",
-    "several_rows",
-    "single_rows",
-    "households",
-    "weight",
-    "numbers",
-]
+Condition = Literal[MayLack, "anonymization", "l_diversity", "households"]
 """A part of a configuration or a table without which a rule may have nothing to judge; signal: models of the real rows
 predict a target beyond chance; lone_values: values that one row of the table holds alone; lone_records: people whom
 nobody equals, or beside whom nobody lies; tied_dates: dates of a row that lie close together; linked_columns: columns
@@ -48,8 +26,8 @@ of which one says something about another; persons: data.person names columns; t
 the table can be repeated in minutes, or evaluate.retrain asks for it; several_rows: a person with two different rows;
 single_rows: persons with one row each;
 households: data.household names columns; parents: the table has a parent table; weight: a column has that role;
-numbers: numbers with so many digits together that a copy stands out.
-Control records are none of them."""
+numbers: numbers with so many digits together that a copy stands out; register: evaluate.attacker_register names a
+table. Control records are none of them."""
 
 
 class PolicyRule(Options):

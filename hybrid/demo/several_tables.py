@@ -226,7 +226,7 @@ def write_linked_demo(
             temporary = stack.enter_context(atomic_file(folder / f"{name}.{format}"))
             write_batches(iter([batch]), temporary, format)
     write_hierarchies(folder / "hierarchies", vocabulary, LINKED_RULES)
-    config = (resources.files("hybrid.demo") / "config_linked.yaml").read_text(encoding="utf-8")
+    config = (resources.files("hybrid.demo") / "config_tables.yaml").read_text(encoding="utf-8")
     write_text(folder / "config.yaml", _with_files(config, tables, format))
     return {name: batch.num_rows for name, batch in tables.items()}
 
