@@ -70,6 +70,8 @@ class AnonymizationResult:
     """households, risk_mean and risk_max (:func:`hybrid.anonymize.risk.household_risk`), and the minimum and the
     median over the households of the persons in their members' smallest class; None without ``data.household``."""
 
+    with_above: bool = False
+    """Whether a class has equal labels in the rows above, too: of a table below the person table."""
     below: Mapping[str, AnonymizationResult] = field(default_factory=dict)
     """Results of tables below the person table that have quasi-identifiers, by their names."""
     drawn: int | None = None
@@ -85,7 +87,7 @@ class AnonymizationResult:
         left_out = {"rows_are_persons", *(of_persons if self.rows_are_persons else ())}
         left_out |= set() if self.drawn is not None else {"drawn_persons"}
         optional = ("population_risk", "household", "steps", "information_loss", "coarsened", "drawn", "below")
-        left_out |= {key for key in optional if content[key] is None}
+        left_out |= {key for key in optional if content[key] is None} | (set() if self.with_above else {"with_above"})
         return {key: value for key, value in content.items() if key not in left_out}
 
     @classmethod
@@ -114,6 +116,16 @@ class AnonymizationResult:
         One step says so, or all quasi-identifiers were generalized. What a step does not say is not promised.
         """
         return self.steps is None or any(step.get("promise") == K_ANONYMITY for step in self.steps)
+
+    @property
+    def tables(self) -> tuple[AnonymizationResult, ...]:
+        """The result, then those of the tables below."""
+        return self, *self.below.values()
+
+    @property
+    def columns(self) -> tuple[str, ...]:
+        """Columns that were generalized or masked."""
+        return tuple(self.loss["per_attribute"])
 
     @property
     def smallest(self) -> int:

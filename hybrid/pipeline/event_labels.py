@@ -93,7 +93,7 @@ def _without_above(found: AnonymizedTable) -> AnonymizedTable:
         originals=found.originals.only(names),
         suppressed=found.suppressed.only(names),
         leaves=found.leaves[:, own],
-        result=replace(result, loss=loss, levels=levels),
+        result=replace(result, loss=loss, levels=levels, with_above=True),
     )
 
 

@@ -436,7 +436,7 @@ class Pipeline(ListedNames, Run[Sources]):
         for name, table in self.sources.tables.items():
             if name == self.config.links.person:
                 continue
-            found = decided_roles(self.config.views[name], table)
+            found = decided_roles(self.config.views[name], table, self.config.generalized_below(name))
             undecided, excluded, kept, suspected = (
                 tuple(f"{name}.{column}" for column in columns)
                 for columns in (found.undecided, found.excluded, found.as_they_are, found.suspected)
