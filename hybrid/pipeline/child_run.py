@@ -236,9 +236,16 @@ class ChildRun(TableRun):
             rules=self.rules,
             public=self._public_lists,
             ties=self.rules.tied(self.train.only(self.own)),
+            name=self.name,
             above=above,
             followed=self._followed,
         )
+
+    @property
+    def hidden(self) -> frozenset[str]:
+        """Columns whose values labels hide: quasi-identifiers of its own, and what is counted from them."""
+        tied = () if self.anonymization is None else self.anonymization.tied
+        return frozenset(self.generalized).union(*(rule.replaces for rule in tied))
 
     @cached_property
     def labelled_rows(self) -> tuple[Rows, Codes]:

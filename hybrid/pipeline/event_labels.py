@@ -17,6 +17,7 @@ from hybrid.anonymize.anonymize_table import anonymize
 from hybrid.anonymize.options import AnonymizeOptions
 from hybrid.anonymize.result import AnonymizedTable
 from hybrid.base.arrays import Codes
+from hybrid.base.errors import InfeasibleError, Problem
 from hybrid.base.progress import Progress
 from hybrid.hierarchy import Hierarchy, flat_hierarchy
 from hybrid.pipeline.anonymization import Anonymization
@@ -123,6 +124,8 @@ def beside_persons(
 class EventAnonymization(Anonymization):
     """The stages from rows of a table below the person table over labels to specific values again."""
 
+    name: str
+    """Of the table."""
     above: Codes
     """Class of the parent of each row of ``train``."""
     followed: Callable[[AnonymizedTable], AnonymizedTable]
@@ -130,10 +133,15 @@ class EventAnonymization(Anonymization):
 
     @cached_property
     def anonymized(self) -> AnonymizedTable:
-        return self.compute(
-            ANONYMIZE.name,
-            lambda: anonymize_below(self.train, self.above, self.hierarchies, self.options, self.progress),
-        )
+        known = self.train, self.above, self.hierarchies, self.options, self.progress
+        try:
+            return self.compute(ANONYMIZE.name, lambda: anonymize_below(*known))
+        except InfeasibleError as error:
+            coarser = "make the person table coarser (a larger k, or anonymize.levels)"
+            raise InfeasibleError(
+                Problem(f"{self.name}: {one.message}", one.hint.replace("free the fixed levels", coarser))
+                for one in error.problems
+            ) from None
 
     @cached_property
     def sampled(self) -> Sampled:
