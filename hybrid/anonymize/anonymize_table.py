@@ -111,6 +111,7 @@ def _assemble(task: SearchProblem, recoding: Recoding, seconds: float) -> Anonym
         suppressed=train.take(~kept),
         result=summarize(task, recoding, np.bincount(class_ids), seconds),
         coarsened=coarsened[row_of[kept]] if (coarsened := recoding.coarsened) is not None else None,
+        rows=np.flatnonzero(kept),
     )
 
 

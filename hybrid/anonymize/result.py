@@ -70,6 +70,10 @@ class AnonymizationResult:
     """households, risk_mean and risk_max (:func:`hybrid.anonymize.risk.household_risk`), and the minimum and the
     median over the households of the persons in their members' smallest class; None without ``data.household``."""
 
+    with_above: bool = False
+    """Whether a class has equal labels in the rows above, too: of a table below the person table."""
+    below: Mapping[str, AnonymizationResult] = field(default_factory=dict)
+    """Results of tables below the person table that have quasi-identifiers, by their names."""
     drawn: int | None = None
     """Records that were drawn at random from those with labels, where the others stayed in a warehouse: all other
     numbers are of the whole table there; None where all records are here."""
@@ -78,12 +82,12 @@ class AnonymizationResult:
 
     def to_json(self) -> dict[str, Any]:
         """JSON types: of persons only where records share them, of households only where they are known."""
-        content = asdict(self)
+        content = asdict(self) | {"below": {name: one.to_json() for name, one in self.below.items()} or None}
         of_persons = ("persons", "suppressed_persons", "min_class_persons", "known_rows", "drawn_persons")
         left_out = {"rows_are_persons", *(of_persons if self.rows_are_persons else ())}
         left_out |= set() if self.drawn is not None else {"drawn_persons"}
-        optional = ("population_risk", "household", "steps", "information_loss", "coarsened", "drawn")
-        left_out |= {key for key in optional if content[key] is None}
+        optional = ("population_risk", "household", "steps", "information_loss", "coarsened", "drawn", "below")
+        left_out |= {key for key in optional if content[key] is None} | (set() if self.with_above else {"with_above"})
         return {key: value for key, value in content.items() if key not in left_out}
 
     @classmethod
@@ -94,7 +98,8 @@ class AnonymizationResult:
         counted = {"persons": "records", "suppressed_persons": "suppressed", "min_class_persons": "min_class_size"}
         of_rows = {name: content[rows] for name, rows in counted.items()} if alone else {}
         read = {name: content[name] for name in content if name in known}
-        return cls(**of_rows | read | {"rows_are_persons": alone})
+        below = {name: cls.from_json(one) for name, one in (content.get("below") or {}).items()}
+        return cls(**of_rows | read | {"rows_are_persons": alone, "below": below})
 
     @property
     def drawn_share(self) -> float:
@@ -111,6 +116,16 @@ class AnonymizationResult:
         One step says so, or all quasi-identifiers were generalized. What a step does not say is not promised.
         """
         return self.steps is None or any(step.get("promise") == K_ANONYMITY for step in self.steps)
+
+    @property
+    def tables(self) -> tuple[AnonymizationResult, ...]:
+        """The result, then those of the tables below."""
+        return self, *self.below.values()
+
+    @property
+    def columns(self) -> tuple[str, ...]:
+        """Columns that were generalized or masked."""
+        return tuple(self.loss["per_attribute"])
 
     @property
     def smallest(self) -> int:
@@ -156,6 +171,8 @@ class AnonymizedTable:
     """How it was reached."""
     coarsened: Mask | None = None
     """Records with coarser labels in classes of their own; None where there are none; shape (n,), bool."""
+    rows: Rows | None = None
+    """Position of each record among those that came in; None where they were not in memory; shape (n,), int64."""
 
     def __len__(self) -> int:
         return len(self.labels)
@@ -179,6 +196,7 @@ class AnonymizedTable:
             leaves=self.leaves[positions],
             class_ids=self.class_ids[positions],
             coarsened=None if self.coarsened is None else self.coarsened[positions],
+            rows=None if self.rows is None else self.rows[positions],
         )
 
     @property

@@ -240,10 +240,9 @@ class Editor:
 
 
 def roles_of(column: DraftColumn) -> list[str]:
-    """Roles that a column may have; of linked tables, the person table alone has quasi-identifiers and weights."""
-    table = column.table
-    away = {Role.QUASI_IDENTIFIER, Role.WEIGHT} if table not in (None, column.draft["person"]) else set()
-    return [str(role) for role in Role if role not in away]
+    """Roles that a column may have; of linked tables, the person table alone has weights."""
+    is_below = column.table not in (None, column.draft["person"])
+    return [str(role) for role in Role if role is not Role.WEIGHT or not is_below]
 
 
 def state_of(draft: Draft) -> str:

@@ -204,7 +204,7 @@ def _linked_pages(
 ) -> Iterator[tuple[str, str]]:
     config, tables = run.config.model_dump(mode="json") | {"seed": None}, stated_tables(run)
     whole = joint_facts(run)
-    result = None if run.person.anonymized is None else run.person.anonymized.result
+    result = run.anonymization
     said: dict[str, Any] = {
         "guarantee": guarantee_sentence(result, config, run.evaluation, private=run.person.is_private),
         "draw": "" if run.draw is None else run.draw.words,

@@ -290,7 +290,7 @@ def _write_manifest(
         said |= {**budget, "table": joint_facts(run).to_json(), "columns": list(tables[0].columns), **several}
     whole = manifest | said
     if kind == "run":
-        result = None if person.anonymized is None else person.anonymized.result
+        result = run.anonymization
         finished = FinishedRun(folder, whole, run.evaluation, result, {}, run.policy, "", run.power)
         whole["files"] |= write_facts(finished, run.verdict)
     write_json(folder / MANIFEST, whole if private_dir is None else sealed(whole, private_dir))

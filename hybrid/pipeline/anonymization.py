@@ -226,7 +226,7 @@ class Anonymization:
         names = {one.column for one in self.protection.columns if one.method == BELOW_LABELS}
         rng = rng_for(self.seed, "transition", "values")
         donors = self.sampled.anonymized.donors
-        return restorable(donors, names, self.config.protection, self.config.k, rng, self.public)
+        return restorable(donors, names, self.config.protection, self.options.k, rng, self.public)
 
     @cached_property
     def restored(self) -> Restored:

@@ -17,6 +17,7 @@ from hybrid.base.rng import fresh_seed, rng_for
 from hybrid.evaluation.attacks.retraining import most_rows, trainings
 from hybrid.evaluation.options import TORCH_HINT, RetrainOptions
 from hybrid.evaluation.run_metrics import check_options
+from hybrid.hierarchy.labels import level_words
 from hybrid.hierarchy.load import load_hierarchies
 from hybrid.operations.deliver import SYNTHETIC, DeliverOptions, check_targets
 from hybrid.pipeline.child_run import ChildRun
@@ -28,7 +29,7 @@ from hybrid.pipeline.early_refusals import too_great_k
 from hybrid.pipeline.evaluation_price import foreseen_evaluation, repeated_seconds, untried
 from hybrid.pipeline.identifying_texts import identifying_problems, kept_columns
 from hybrid.pipeline.inputs import WarehouseInputs
-from hybrid.pipeline.level_findings import level_findings, technique_findings
+from hybrid.pipeline.level_findings import level_findings, put_back, technique_findings
 from hybrid.pipeline.links import in_table
 from hybrid.pipeline.pipeline import Pipeline
 from hybrid.pipeline.private_mode import refuse_undeclared
@@ -40,6 +41,7 @@ from hybrid.publication.approvers import unproven_problem
 from hybrid.publication.asked import asked
 from hybrid.publication.policy import Policy, load_policy
 from hybrid.publication.rules import KINDS
+from hybrid.publication.table_facts import few
 from hybrid.store import Store
 from hybrid.synthesize.estimate import foreseen, in_words, slowness
 from hybrid.synthesize.registry import require, sequence_generators
@@ -405,7 +407,24 @@ def _of_linked(config: RunConfig) -> list[Finding]:
             if one.message not in said or finding.level == "error":
                 findings.append(replace(finding, message=f"{name}: {one.message}", hint=one.hint))
             said.add(one.message)
+        if isinstance(table, ChildRun) and table.generalized and not any(one.level == "error" for one in findings):
+            findings += _attempt(findings, lambda table=table: list(_labels_below(table))) or []  # type: ignore[misc]
     return findings
+
+
+def _labels_below(table: ChildRun) -> Iterator[Finding]:
+    found, name = table.anonymized, table.name
+    assert found is not None
+    result, back, frame = found.result, put_back(table.link.people.config), table.train.frame
+    for column, level in (result.levels or {}).items():
+        values, words = frame[column].nunique(), level_words(table.hierarchies[column], level)
+        yield Finding("note", f"{name}.{column}: {values:,} values, while protected: {words}; then {back}")
+    yield Finding(
+        "ok",
+        f"{name}: every row has, with the rows above it, labels of rows of at least {result.smallest} persons; "
+        f"{few(result.suppressed)} of {few(result.records)} rows are left out. Several rows of a person together are "
+        "not counted",
+    )
 
 
 def _own_part(name: str, table: TableRun) -> tuple[RunConfig, tuple[str, ...]]:
@@ -422,7 +441,7 @@ def _own_part(name: str, table: TableRun) -> tuple[RunConfig, tuple[str, ...]]:
     if not isinstance(table, ChildRun):
         return config, ()
     split = config.split.model_copy(update={"stable": False, "rows": None})
-    settled = (f"tables.{name}.columns.{column}:" for column in table.link.static.values())
+    settled = (f"tables.{name}.columns.{column}:" for column in (*table.link.static.values(), *table.generalized))
     return config.model_copy(update={"split": split}), tuple(settled)
 
 

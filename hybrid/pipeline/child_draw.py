@@ -197,7 +197,9 @@ class ChildDraw:
     models: dict[str, FittedGenerator] | None = None
     """Holds the model, for many draws; None: each draw trains, or reads what the store keeps."""
 
-    def __call__(self, learned: Table, parents: Table, drawn: DrawnParents) -> tuple[Table, Redrawn | None]:
+    def __call__(
+        self, learned: Table, parents: Table, dated: Table, drawn: DrawnParents
+    ) -> tuple[Table, Redrawn | None]:
         """Learn real rows given their parents, and draw rows of other parents.
 
         Parameters
@@ -206,6 +208,9 @@ class ChildDraw:
             Rows with the columns of their person; ``persons`` has the position of each row's parent.
         parents : Table
             Rows of the parent table that are learned from.
+        dated : Table
+            The same rows with the dates from which those of ``learned`` are counted: in ``parents``, dates may have
+            been drawn anew below a label.
 
         Returns
         -------
@@ -224,7 +229,7 @@ class ChildDraw:
         owners = encoded.persons
         rows = encoded.only([name for name in encoded.schema.names if name not in self.static.values()])
         for anchor in anchors:
-            rows = anchor.encode(rows, parents, owners)
+            rows = anchor.encode(rows, dated, owners)
         learning, drawing = (int(seed) for seed in rng_for(self.seed, "synthesize").integers(2**31, size=2))
         if self.where is not None:
             drawing = int(rng_for(self.seed, "synthesize", "where", self.where).integers(2**31))

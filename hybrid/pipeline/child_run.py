@@ -2,12 +2,13 @@
 
 Such a table has the columns of its persons beside it. Its run is an ordinary one, but for three things: its training
 and control persons are those of the person table; the columns of the persons are protected, anonymized and sampled
-once, there; and its rows are drawn given the drawn rows of its parent.
+once, there; and its rows are drawn given the drawn rows of its parent. Quasi-identifiers of its own are generalized
+under the labels of the rows above.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Self, TypeVar
@@ -15,7 +16,8 @@ from typing import Self, TypeVar
 import numpy as np
 import pandas as pd
 
-from hybrid.base.arrays import Rows
+from hybrid.anonymize.result import AnonymizedTable
+from hybrid.base.arrays import Codes, Rows
 from hybrid.base.hashing import fingerprint
 from hybrid.base.manifest import Recorder
 from hybrid.base.progress import Progress
@@ -24,14 +26,17 @@ from hybrid.evaluation.context import Parentage, Parents
 from hybrid.evaluation.context import Role as Side
 from hybrid.evaluation.measure import Subject
 from hybrid.hierarchy import Hierarchy
+from hybrid.hierarchy.load import load_hierarchies
+from hybrid.pipeline.anonymization import Anonymization
 from hybrid.pipeline.beside import Beside
 from hybrid.pipeline.child_draw import ChildDraw, DrawnParents, find_anchors, renamed, with_columns_of
 from hybrid.pipeline.config import RunConfig
+from hybrid.pipeline.event_labels import EventAnonymization, beside_persons
 from hybrid.pipeline.generation import Generated
 from hybrid.pipeline.inputs import Inputs
 from hybrid.pipeline.risk import KnownLeak, leak_of
 from hybrid.pipeline.sources import rows_of
-from hybrid.pipeline.stages import PROTECT, SYNTHESIZE
+from hybrid.pipeline.stages import ANONYMIZE, PROTECT, SYNTHESIZE, TRANSITION
 from hybrid.pipeline.table_run import TableRun
 from hybrid.protect import Protected, protect
 from hybrid.store import Store
@@ -56,11 +61,20 @@ class GivenInputs(Inputs):
         Called by nothing here.
     people : TableRun, optional
         The person table, which has the training and the control persons.
+    generalized : sequence of str
+        Quasi-identifiers of a table below it.
     """
 
-    def __init__(self, config: RunConfig, table: Table, progress: Progress, people: TableRun | None = None) -> None:
+    def __init__(
+        self,
+        config: RunConfig,
+        table: Table,
+        progress: Progress,
+        people: TableRun | None = None,
+        generalized: Sequence[str] = (),
+    ) -> None:
         super().__init__(config, Recorder(), progress)
-        self._given, self._people = table, people
+        self._given, self._people, self._generalized = table, people, generalized
 
     @cached_property
     def table(self) -> Table:
@@ -68,8 +82,10 @@ class GivenInputs(Inputs):
 
     @cached_property
     def hierarchies(self) -> dict[str, Hierarchy]:
-        """Those of the person table; a view generalizes nothing."""
-        return super().hierarchies if self._people is None else {}
+        """Those of the table's own quasi-identifiers."""
+        if self._people is None:
+            return super().hierarchies
+        return load_hierarchies(self._given.only(self._generalized), self.config.hierarchy_sources)
 
     @cached_property
     def beside(self) -> Beside:
@@ -167,9 +183,10 @@ class ChildRun(TableRun):
         judge_power: bool,
     ) -> None:
         joined = with_columns_of(table, link.people.table, table.persons, link.static)
-        inputs = GivenInputs(config, joined, progress, link.people)
+        generalized = link.people.config.generalized_below(link.name)
+        inputs = GivenInputs(config, joined, progress, link.people, generalized)
         super().__init__(config, None, store, progress, inputs, judge_power=judge_power)
-        self.link, self.name = link, link.name
+        self.link, self.name, self.generalized = link, link.name, generalized
         self.behind = fingerprint(link.people.behind, link.people.keys, link.name)
         self.own = tuple(name for name in joined.without_identifiers().schema.names if name not in link.static.values())
 
@@ -190,6 +207,76 @@ class ChildRun(TableRun):
     def protected(self) -> Protected | None:
         """Training records without rare values; columns of persons are as the person table has them."""
         return None if self.config.protection is None else self._stage(PROTECT.name, self._protect)
+
+    @cached_property
+    def hierarchies(self) -> dict[str, Hierarchy]:
+        """The hierarchy of every quasi-identifier of its own."""
+        return load_hierarchies(self.labelled.only(self.generalized), self.config.hierarchy_sources)
+
+    @cached_property
+    def keys(self) -> dict[str, str]:
+        found = super().keys
+        if not self.generalized:
+            return found
+        stages = (ANONYMIZE, TRANSITION)
+        return found | {one.name: fingerprint(one.name, self.behind, found[SYNTHESIZE.name]) for one in stages}
+
+    @cached_property
+    def anonymization(self) -> Anonymization | None:
+        """The stages from its own quasi-identifiers to specific values again; None where it has none."""
+        options, people = self.link.people.config.anonymize, self.link.people
+        if not self.generalized or options is None:
+            return None
+        rows, above = self._below_labels
+        return EventAnonymization(
+            config=self.config,
+            options=options,
+            transition=people.config.required_transition,
+            hierarchies=self.hierarchies,
+            population=None,
+            train=self.labelled.only(self.own).take(rows),
+            seed=self.seed,
+            compute=self._stage,
+            progress=self.progress,
+            protection=None if self.protected is None else self.protected.result,
+            rules=self.rules,
+            public=self._public_lists,
+            ties=self.rules.tied(self.train.only(self.own)),
+            name=self.name,
+            above=above,
+            followed=self._followed,
+        )
+
+    @property
+    def hidden(self) -> frozenset[str]:
+        """Columns whose values labels hide: quasi-identifiers of its own, and what is counted from them."""
+        tied = () if self.anonymization is None else self.anonymization.tied
+        return frozenset(self.generalized).union(*(rule.replaces for rule in tied))
+
+    @cached_property
+    def labelled_rows(self) -> tuple[Rows, Codes]:
+        """Rows of the source that have labels, and the class of each: that of its parent, with its own labels."""
+        rows, above = self._below_labels
+        if self.anonymized is None:
+            return self.rows[rows], above
+        assert self.anonymized.rows is not None
+        return self.rows[rows][self.anonymized.rows], self.anonymized.class_ids
+
+    @cached_property
+    def _below_labels(self) -> tuple[Rows, Codes]:
+        """Training rows whose parent has labels, and the class of the parent."""
+        known, classes = self.link.parent.labelled_rows
+        places = positions(self.link.owners[self.rows], known)
+        rows = np.flatnonzero(places >= 0)
+        return rows, classes[places[rows]]
+
+    def _followed(self, anonymized: AnonymizedTable) -> AnonymizedTable:
+        assert anonymized.rows is not None
+        rows, people = self.rows[self._below_labels[0]][anonymized.rows], self.link.people.kept
+        there = positions(self.link.owners[rows], self.link.parent.kept[1]) >= 0
+        found = anonymized.take(there)
+        at = positions(found.originals.persons, people[1])
+        return beside_persons(found, people[0], at, self.link.static)
 
     @property
     def is_conditional(self) -> bool:
@@ -234,12 +321,28 @@ class ChildRun(TableRun):
     def kept(self) -> tuple[Table, Rows]:
         """Records that a generator learns, with their source rows.
 
-        Those whose parent is learned, with the learned values of their persons.
+        Those whose parent is learned, with the learned values of their persons. Values that were restored below labels
+        give the rows of a parent their order.
         """
+        if self.anonymization is not None:
+            return self._restored_rows(self.anonymization)
         places = positions(self.link.owners[self.rows], self.link.parent.kept[1])
         table, people = self.learned.take(places >= 0), self.link.people.kept
         joined = with_columns_of(table, people[0], positions(table.persons, people[1]), self.link.static)
         return joined, self.rows[places >= 0]
+
+    def _restored_rows(self, anonymization: Anonymization) -> tuple[Table, Rows]:
+        found, schema = anonymization.sampled.anonymized, self.train.schema
+        assert found.rows is not None
+        rows = self.rows[self._below_labels[0]][found.rows]
+        table = Table(anonymization.restored.table.frame[schema.names], schema, self.table.persons[rows])
+        order = schema.order
+        if order is None:
+            return table, rows
+        owners = self.link.owners[rows]
+        ranks = table.frame[order].rank(method="dense", na_option="bottom").to_numpy()
+        places = np.lexsort((ranks, owners))
+        return table.take(places), rows[places]
 
     @cached_property
     def copied(self) -> tuple[Rows, Rows]:
@@ -278,13 +381,22 @@ class ChildRun(TableRun):
         own, k = self.train.only(self.own), people.config.k
         chosen = options.only(own.schema.names)
         rng, ties = rng_for(self.seed, "protect"), {rule.other: rule.anchor for rule in self.rules.tied(own)}
-        found = protect(own, chosen, rng, k, {}, ties=ties, decided=self.decided)
+        hierarchies = self.inputs.hierarchies
+        found = protect(own, chosen, rng, k, hierarchies, ties=ties, decided=self.decided)
         at = positions(self.train.persons, people.learned.persons)
-        table = with_columns_of(found.table, people.learned, at, self.link.static)
-        table = self.rules.repair(table, self.train, rng_for(self.seed, "protect", "constraints"))
-        ordered = harmonized(replace(table, named_persons=self.link.owners[self.rows]), ())
-        table = replace(ordered, named_persons=self.train.named_persons)
-        return replace(found, table=table, labelled=table)
+
+        def kept(table: Table, draws: str, true: pd.DataFrame) -> Table:
+            table = with_columns_of(table, people.learned, at, self.link.static)
+            table = self.rules.repair(table, self.train, rng_for(self.seed, "protect", draws))
+            table = replace(table, frame=table.frame.assign(**{name: true[name] for name in true}))
+            ordered = harmonized(replace(table, named_persons=self.link.owners[self.rows]), ())
+            return replace(ordered, named_persons=self.train.named_persons)
+
+        true = found.labelled.frame[list(self.generalized)]
+        table = kept(found.table, "constraints", true[[]])
+        # Rules move other columns to quasi-identifiers, never these.
+        labelled = kept(found.labelled, "labelled", true) if self.generalized else table
+        return replace(found, table=table, labelled=labelled)
 
     def _draw(self) -> DrawnRows:
         if leak_of(self.config.risk) is not None:
@@ -305,6 +417,7 @@ class ChildRun(TableRun):
         """
         link, (learned, ids) = self.link, self.kept
         parents, of_source = link.parent.kept
+        dated = link.parent.learned.take(positions(of_source, link.parent.rows))
         made = drawn[link.parent_name].table
         anchors = find_anchors(
             self.train.only(self.own),
@@ -319,6 +432,7 @@ class ChildRun(TableRun):
         table, redrawn = draw(
             replace(learned, named_persons=positions(link.owners[ids], of_source)),
             link.dependable(parents, known),
+            link.dependable(dated),
             DrawnParents(link.dependable(made, beside), drawn[link.people.name].table, made.persons),
         )
         found = Generated(replace(table, named_persons=made.persons[table.persons]), {}, redrawn)

@@ -267,6 +267,13 @@ class RunConfig(Options):
         names = [name for name, column in self.data.columns.items() if column.role is Role.QUASI_IDENTIFIER]
         return frozenset() if self.anonymize is None else unlabelled(self.anonymize, names)
 
+    def generalized_below(self, name: str) -> tuple[str, ...]:
+        """Quasi-identifiers of a table below the person table; none where nothing is anonymized."""
+        if self.anonymize is None or name == self.links.person:
+            return ()
+        columns = self.links.tables[name].columns.items()
+        return tuple(column for column, about in columns if about.role is Role.QUASI_IDENTIFIER)
+
     @property
     def suppression_limits(self) -> list[float]:
         """Limits of the trade-off curve, ascending, with the configured one; empty without anonymization."""
@@ -301,8 +308,8 @@ class RunConfig(Options):
     def views(self) -> Mapping[str, RunConfig]:
         """Configuration of every table about people, by its name, parents first; the first one is this one.
 
-        Tables below the person table are not anonymized and sampled again, since their persons are those of the
-        person table.
+        Tables below the person table are not sampled again, since their persons are those of the person table; what is
+        generalized in them says :meth:`generalized_below`.
         """
         return {self.links.person: self, **self._below}
 

@@ -10,7 +10,7 @@ from hybrid.base.config_files import ConfigSource
 from hybrid.base.errors import ConfigError, Problem
 from hybrid.constraints import DrawCondition
 from hybrid.constraints.checks import contradictions
-from hybrid.pipeline.refusals import LINKED, modes_of, refusal, refused
+from hybrid.pipeline.refusals import BELOW, LINKED, modes_of, refusal, refused
 from hybrid.table import Kind, Role
 
 if TYPE_CHECKING:
@@ -178,6 +178,18 @@ def _households(config: RunConfig) -> Iterator[Problem]:
         yield Problem("anonymize.models: households are not known", "set data.household: the column that names them")
 
 
+def _labels_below(config: RunConfig, name: str) -> Iterator[Problem]:
+    names = config.generalized_below(name)
+    if names:
+        yield from refused(config, BELOW)
+    for column in names:
+        if config.links.tables[name].columns[column].hierarchy is None:
+            yield Problem(
+                f"tables.{name}.columns.{column}: a quasi-identifier needs a hierarchy",
+                "hybrid hierarchy make CONFIG writes one to start from, for each that has none; or add hierarchy: PATH",
+            )
+
+
 def contradictions_of_sections(content: Mapping[str, Any]) -> Iterator[Problem]:
     """Sections of the content of a configuration that contradict its section ``tables``."""
     if "data" in content:
@@ -199,8 +211,9 @@ def contradictions_of_links(config: RunConfig) -> Iterator[Problem]:
             if view.protection is not None and view.protection.choice(column) == "other":
                 yield refusal(LINKED, "references protected by the category other", name, column)
         for column, about in links.tables[name].columns.items():
-            if name != links.person and about.role in (Role.QUASI_IDENTIFIER, Role.WEIGHT):
-                yield refusal(LINKED, "roles outside of the person table", name, column, about.role, links.person)
+            if name != links.person and about.role is Role.WEIGHT:
+                yield refusal(LINKED, "weights of other tables", name, column, links.person)
+        yield from _labels_below(config, name)
     own = links.tables[links.person].columns
     others = {name for table in links.tables.values() for name in table.columns if name not in own}
     for model in config.anonymize.models if config.anonymize else ():

@@ -13,7 +13,7 @@ from functools import cached_property
 
 from markupsafe import Markup
 
-from hybrid.anonymize.result import AnonymizedTable
+from hybrid.anonymize.result import AnonymizationResult, AnonymizedTable
 from hybrid.anonymize.search.tradeoff import TradeoffPoint
 from hybrid.base.arrays import Rows
 from hybrid.base.errors import ConfigError, DataError, Problem
@@ -49,7 +49,7 @@ from hybrid.pipeline.roles import decided_roles
 from hybrid.pipeline.run import Run
 from hybrid.pipeline.shared_sections import fitting, refuse_unknown
 from hybrid.pipeline.sources import parent_keys, places_of, read_sources
-from hybrid.pipeline.stages import EVALUATE, POWER, PROTECT, READ, STAGES, SYNTHESIZE
+from hybrid.pipeline.stages import ANONYMIZE, EVALUATE, POWER, PROTECT, READ, STAGES, SYNTHESIZE, TRANSITION
 from hybrid.pipeline.table_run import TableRun
 from hybrid.publication.asked import asked
 from hybrid.publication.gate import DrawNumber, judge
@@ -58,7 +58,7 @@ from hybrid.publication.power import Power, worst_power
 from hybrid.publication.roles import DecidedRoles, with_roles
 from hybrid.publication.verdict import Verdict
 from hybrid.report.charts.svg import Figure
-from hybrid.table import Schema, Table
+from hybrid.table import Role, Schema, Table
 from hybrid.table.split import Parts
 from hybrid.transition.disclosure import GiveAway
 
@@ -66,6 +66,8 @@ BETWEEN = ": "
 """Text between the name of a table and that of its stage."""
 _OF_VIEWS = (READ, PROTECT, SYNTHESIZE, EVALUATE, POWER)
 """Stages of a table below the person table."""
+_OF_LABELS = (ANONYMIZE, TRANSITION)
+"""Those that it has, too, if it has quasi-identifiers."""
 
 
 class Pipeline(ListedNames, Run[Sources]):
@@ -149,7 +151,7 @@ class Pipeline(ListedNames, Run[Sources]):
         found.behind = fingerprint(self.sources, config.links, config.protection)
         found.assessment.attack, found.below = self._attacked, lambda: learned_rows(self.tables)
         found.beside = tuple(
-            replace(column, name=f"{other}.{column.name}", order=None)
+            replace(column, name=f"{other}.{column.name}", order=None, role=_beside(column.role))
             for other in list(config.views)[1:]
             for column in self.sources.tables[other].schema.without_identifiers()
         )
@@ -266,6 +268,15 @@ class Pipeline(ListedNames, Run[Sources]):
     def anonymized(self) -> AnonymizedTable | None:
         """The k-anonymous training records; None without anonymization."""
         return self.person.anonymized
+
+    @cached_property
+    def anonymization(self) -> AnonymizationResult | None:
+        """How the person table was anonymized, and the tables below it; None without anonymization."""
+        if self.anonymized is None:
+            return None
+        others = {name: table.anonymized for name, table in self.tables.items() if table is not self.person}
+        below = {name: one.result for name, one in others.items() if one is not None}
+        return replace(self.anonymized.result, below=below)
 
     @property
     def trade_off(self) -> list[TradeoffPoint]:
@@ -401,10 +412,9 @@ class Pipeline(ListedNames, Run[Sources]):
 
         It is judged as a first draw until the draw is counted.
         """
-        anonymized = self.person.anonymized
         policy = self.policy if self.judge_power else self.policy.without_detection()
         draws = 1 if self.draw is None else self.draw.number
-        result = None if anonymized is None else anonymized.result
+        result = self.anonymization
         private = self.config.privacy is not None
         found = judge(policy, self.evaluation, result, draws=draws, power=self.power, private=private)
         return with_roles(found, self.roles)
@@ -423,7 +433,7 @@ class Pipeline(ListedNames, Run[Sources]):
         for name, table in self.sources.tables.items():
             if name == self.config.links.person:
                 continue
-            found = decided_roles(self.config.views[name], table)
+            found = decided_roles(self.config.views[name], table, self.config.generalized_below(name))
             undecided, excluded, kept, suspected = (
                 tuple(f"{name}.{column}" for column in columns)
                 for columns in (found.undecided, found.excluded, found.as_they_are, found.suspected)
@@ -515,11 +525,16 @@ def stage_of(step: str) -> str:
     return split_step(step)[1]
 
 
+def _beside(role: Role) -> Role:
+    """Role beside the person table, whose labels say nothing about quasi-identifiers of other tables."""
+    return Role.INSENSITIVE if role is Role.QUASI_IDENTIFIER else role
+
+
 def steps_of(config: RunConfig) -> tuple[str, ...]:
     """Names of all stages of all tables; each stage of every table comes before the next stage."""
     return tuple(
         step_of(name, stage.name)
         for stage in STAGES
         for name in config.views
-        if name == config.links.person or stage in _OF_VIEWS
+        if name == config.links.person or stage in _OF_VIEWS or (stage in _OF_LABELS and config.generalized_below(name))
     )

@@ -31,6 +31,7 @@ RISK, CROSS, FILTER, PARTS = "risk", "split.control: cross", "synthesize.filter"
 TABLES = "synthesize.tables"
 PERSONS, NO_PERSONS, NO_ANONYMIZE = "data.person", "no data.person", "no anonymize"
 SAMPLED_FIRST, MASKED, LINKED = "sample.order: pre", "masked values", "tables"
+BELOW = "quasi-identifiers of other tables than the person table"
 
 
 def refused(config: RunConfig, *modes: str) -> Iterator[Problem]:
@@ -548,13 +549,31 @@ REFUSALS: dict[str, dict[str, tuple[str, str]]] = {
             "tables.{0}.references.{1}: protect would replace rare values by the category `other`, which is no key",
             "set protect.columns.{1}: sample",
         ),
-        "roles outside of the person table": (
-            "tables.{0}.columns.{1}: the role {2} is supported in the person table alone",
-            "give it the role sensitive or insensitive, or move what is constant within persons to {3}",
+        "weights of other tables": (
+            "tables.{0}.columns.{1}: the role weight is supported in the person table alone",
+            "give it the role sensitive or insensitive, or move what is constant within persons to {2}",
         ),
         "anonymize.models of other tables": (
             "anonymize.models: {0} is not a column of {1}",
             "privacy models are about columns of the person table",
+        ),
+    },
+    BELOW: {
+        "anonymize.technique": (
+            "anonymize.technique: quasi-identifiers of other tables than the person table are generalized",
+            "leave technique out, or give them the role sensitive or insensitive",
+        ),
+        "anonymize.engine": (
+            "anonymize.engine: {0} knows no labels of the person above a row",
+            "use anonymize.engine: exact",
+        ),
+        "anonymize.recoding: local": (
+            "anonymize.recoding: local would make labels of persons coarser for quasi-identifiers of other tables",
+            "use anonymize.recoding: global",
+        ),
+        "anonymize.suppressed: coarsen": (
+            "anonymize.suppressed: coarsen would give rows of other tables labels that their persons do not have",
+            "leave suppressed out",
         ),
     },
 }

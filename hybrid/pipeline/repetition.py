@@ -52,9 +52,14 @@ def drawn_people(tables: Mapping[str, TableRun]) -> LinkedPeople:
 
 
 def learned_rows(tables: Mapping[str, TableRun]) -> LinkedPeople:
-    """Summaries alone of the rows of training people, protected; ``persons`` has the people's rows in the source."""
+    """Summaries alone of the rows of training people, protected; ``persons`` has the people's rows in the source.
+
+    Without columns whose values labels hide.
+    """
     person, *_ = tables.values()
-    return LinkedPeople.of(person.train.only([]), _below(tables, lambda table: table.learned))
+    views = {name: view for name, view in tables.items() if isinstance(view, ChildRun)}
+    own = {name: [column for column in view.own if column not in view.hidden] for name, view in views.items()}
+    return LinkedPeople.of(person.train.only([]), {name: (view.learned, own[name]) for name, view in views.items()})
 
 
 def _people(tables: Mapping[str, TableRun], part: Part) -> LinkedPeople:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import datetime
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from typing import TYPE_CHECKING, Annotated
 
 from pydantic import StringConstraints
@@ -103,15 +103,17 @@ def without_person(config: RunConfig, table: Table) -> tuple[str, ...]:
     return tuple(numbers or ([] if len(found) > len(shared) else shared) or people_again(table))
 
 
-def decided_roles(config: RunConfig, table: Table) -> DecidedRoles:
+def decided_roles(config: RunConfig, table: Table, below: Collection[str] = ()) -> DecidedRoles:
     """Decision about the roles, for the verdict and the certificate.
 
     Parameters
     ----------
     table : Table
         The records without undecided columns.
+    below : collection of str
+        Generalized columns of a table below the person table.
     """
-    generalized = set(table.schema.quasi_identifiers) if config.anonymize is not None else set()
+    generalized = set(table.schema.quasi_identifiers) if config.anonymize is not None else set(below)
     noisy = config.privacy is not None  # every column is drawn from noisy counts
     kept = [column for column in table.schema.without_identifiers() if column.name not in generalized]
     evidence = {column.name: evidence_of(column, table.frame[column.name]) for column in kept}

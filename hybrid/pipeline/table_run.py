@@ -10,7 +10,7 @@ import numpy as np
 
 from hybrid.anonymize.result import AnonymizedTable
 from hybrid.anonymize.search.tradeoff import TradeoffPoint
-from hybrid.base.arrays import Rows
+from hybrid.base.arrays import Codes, Rows
 from hybrid.base.errors import ConfigError
 from hybrid.base.hashing import fingerprint
 from hybrid.base.manifest import Recorder
@@ -332,6 +332,13 @@ class TableRun(Run[Inputs]):
     def anonymized(self) -> AnonymizedTable | None:
         """The k-anonymous training records; None without anonymization."""
         return None if self.anonymization is None else self.anonymization.anonymized
+
+    @property
+    def labelled_rows(self) -> tuple[Rows, Codes]:
+        """Rows of the source that have labels, of the person table, and the class of each."""
+        found = self.anonymized
+        assert found is not None
+        return found.originals.persons, found.class_ids
 
     @property
     def trade_off(self) -> list[TradeoffPoint]:

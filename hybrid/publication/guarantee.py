@@ -136,7 +136,7 @@ def guarantee_sentence(
         start = ["Nothing was anonymized: the published table carries no k-anonymity and no other formal guarantee."]
     else:
         start = [*_anonymity(anonymization), *_searched(config, anonymization)]
-        start += [*_person_table(config), *_restored(config, anonymization)]
+        start += [*_person_table(config, anonymization), *_restored(config, anonymization)]
     start += [*_constrained(config), *_conditional(config), *_filtered(config), *_raked(config)]
     k = 0 if anonymization is None else anonymization.k
     several = _several_rows(config)
@@ -195,8 +195,8 @@ def _anonymity(result: AnonymizationResult) -> Iterator[str]:
         yield household_sentence(result.household)
     how = "masked" if masks_values(result) else "generalized"
     yield (
-        f"This holds for the {how} quasi-identifiers of that table and for nothing else: all other columns "
-        f"are not {how}, and the published rows themselves are not k-anonymous."
+        f"This holds for the {how} quasi-identifiers of that table and for nothing else: all other columns"
+        f"{' of it' if result.below else ''} are not {how}, and the published rows themselves are not k-anonymous."
     )
 
 
@@ -383,11 +383,32 @@ def declared_constraints(config: Mapping[str, Any]) -> list[Any]:
     return [*(config.get("constraints") or ()), *(one for table in tables for one in table.get("constraints") or ())]
 
 
-def _person_table(config: Mapping[str, Any]) -> Iterator[str]:
-    if is_linked(config):
+def _person_table(config: Mapping[str, Any], result: AnonymizationResult) -> Iterator[str]:
+    if not is_linked(config):
+        return
+    if not result.below:
         yield (
             f"The intermediate table is that of {config['person']}; the other tables about people have no generalized "
             "or masked columns, and only rows of the persons that it keeps were learned from."
+        )
+        return
+    yield (
+        f"The intermediate table is that of {config['person']}; of the other tables about people, "
+        f"{', '.join(result.below)} alone {'has' if len(result.below) == 1 else 'have'} generalized columns, and only "
+        "rows of the persons that it keeps were learned from."
+    )
+    for name, one in result.below.items():
+        yield (
+            f"In {name}, {', '.join(one.columns)} were generalized: every row that was not suppressed has, in these "
+            "columns and in the generalized columns of the rows above it together, the labels of rows of at least "
+            f"{one.smallest} persons (checked again on the finished table); {few(one.suppressed)} of "
+            f"{few(one.records)} rows were suppressed, and with them all rows of {few(one.lost_people)} of "
+            f"{few(one.people)} persons who have any."
+        )
+        several = "Two rows" if one.known_rows == 1 else "Three rows"
+        yield (
+            f"{several} of a person in {name}, and how many rows somebody has there, can be those of a single person: "
+            "k-anonymity of whole histories is not promised."
         )
 
 

@@ -118,7 +118,8 @@ def _anonymized(table: TableFacts, anonymization: AnonymizationResult | None) ->
     if anonymization is None:
         yield "No column was made coarser."
         return
-    yield _alike(table, anonymization)
+    below = tuple(f"{name}.{column}" for name, one in anonymization.below.items() for column in one.columns)
+    yield _alike(tuple(name for name in table.generalized if name not in below), anonymization)
     yield from technique_sentences(anonymization)
     models = [str(model["attribute"]) for model in anonymization.models if "attribute" in model]
     if models:
@@ -137,17 +138,33 @@ def _anonymized(table: TableFacts, anonymization: AnonymizationResult | None) ->
         else:
             share = text_of(float(f"{100 * anonymization.lost_people / anonymization.people:.2g}"))
             yield f"About {share} % of the people lost all their records."
+    for name, one in anonymization.below.items():
+        yield from _alike_below(name, one)
 
 
-def _alike(table: TableFacts, anonymization: AnonymizationResult) -> str:
+def _alike_below(name: str, found: AnonymizationResult) -> Iterator[str]:
+    yield (
+        f"In {name}, {named(found.columns)}: made coarser until each row, with the coarse columns of the rows above "
+        f"it, looks like rows of at least {found.smallest} people."
+    )
+    if found.suppressed < ROUNDED_TO:
+        yield f"Fewer than {ROUNDED_TO} rows of {name} had to be left out for that."
+    else:
+        share = text_of(float(f"{100 * found.suppressed / found.records:.2g}"))
+        yield f"About {share} % of the rows of {name} were left out for that."
+    several = "Two" if found.known_rows == 1 else "Three"
+    yield f"{several} rows of a person in {name} can still be unlike those of all other people."
+
+
+def _alike(generalized: tuple[str, ...], anonymization: AnonymizationResult) -> str:
     if not anonymization.k_anonymous:
-        return f"Values of these columns were changed, and no groups of people look alike: {named(table.generalized)}."
+        return f"Values of these columns were changed, and no groups of people look alike: {named(generalized)}."
     size = text_of(anonymization.smallest)
     people = "records" if anonymization.rows_are_persons else "people"
     if anonymization.smallest < 2:
-        return f"Single {people} stay alone in these columns, coarse as they are: {named(table.generalized)}."
+        return f"Single {people} stay alone in these columns, coarse as they are: {named(generalized)}."
     how = "changed" if masks_values(anonymization) else "made coarser"
-    return f"These columns were {how} until at least {size} {people} look alike in them: {named(table.generalized)}."
+    return f"These columns were {how} until at least {size} {people} look alike in them: {named(generalized)}."
 
 
 def _sampled(sample: SampleOptions, unit: str) -> str:

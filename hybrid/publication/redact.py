@@ -94,6 +94,8 @@ def public_anonymization(result: AnonymizationResult) -> dict[str, Any]:
         content["population_risk"] = public_risk(result.population_risk)
     if result.household is not None:
         content["household"] = public_household(result.household)
+    if result.below:
+        content["below"] = {name: public_anonymization(one) for name, one in result.below.items()}
     return content | {key: rounded(content[key]) for key in COUNTS if content.get(key) is not None}
 
 

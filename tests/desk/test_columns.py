@@ -336,7 +336,7 @@ def test_columns_of_linked_tables_are_decided(tmp_path: Path) -> None:
         visitor.enter(found.address)
         page = visitor.get("/columns").text
         assert "one row per person" in page and f"One row of {person} is one person" in page
-        assert visitor.decide(other, "quasi_identifier").status == 409, "the person table alone has them"
+        assert visitor.decide(other, "weight").status == 409, "the person table alone has them"
         assert visitor.decide(other, "insensitive").status == 303
         assert visitor.decide(own, "sensitive").status == 303
         assert visitor.get(f"/hierarchy/{own}").status == 200

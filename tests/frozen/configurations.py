@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any, Literal
 
-Kind = Literal["run", "linked", "dp", "anonymize", "warehouse", "audit", "night", "compare", "lab"]
+Kind = Literal["run", "linked", "labels below", "dp", "anonymize", "warehouse", "audit", "night", "compare", "lab"]
 FEW = {f"data.columns.{name}.role": "excluded" for name in ("postcode", "occupation", "admission_date")} | {
     "evaluate.secrets": ["diagnosis"]
 }
@@ -51,6 +51,7 @@ FROZEN: dict[str, Frozen] = {
         "several rows per person with an order, every metric of persons", changes={"evaluate.also": "all"}, several=True
     ),
     "linked": Frozen("four tables below persons, one of them public, with every metric", "linked"),
+    "labels below": Frozen("quasi-identifiers of tables below the person table", "labels below"),
     "dp": Frozen("differential privacy: budget, declared domains, noisy counts", "dp"),
     "conditional": Frozen("transition: conditional", changes=NO_EVALUATION | {"transition.method": "conditional"}),
     "uniform": Frozen("transition: uniform", changes=NO_EVALUATION | {"transition.method": "uniform"}),

@@ -65,8 +65,8 @@ def _written(frozen: Frozen, folder: Path) -> Path:
     """Data, policy and configuration."""
     (folder / "policy.yaml").write_text(yaml.safe_dump(POLICY))
     match frozen.kind:
-        case "linked":
-            settings = hospital.content()
+        case "linked" | "labels below":
+            settings = hospital.content() if frozen.kind == "linked" else hospital.with_labels_below()
             del settings["evaluate"]["metrics"]
             settings["evaluate"]["also"] = "all"
             return hospital.write(folder, settings=settings | {"version": 1})

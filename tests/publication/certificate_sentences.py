@@ -24,6 +24,7 @@ SAMPLED_LABELS = "tests/pipeline/test_sampled_labels.py"
 STEPS = "tests/pipeline/test_techniques.py"
 DRAWN_PERSONS = "tests/pipeline/test_synthetic_persons.py"
 LINKED = "tests/pipeline/tables/test_run.py"
+EVENTS = "tests/pipeline/tables/test_event_labels.py"
 RULES = "tests/pipeline/test_constraints.py"
 HELD = "tests/constraints/test_hold.py"
 KINDS = "tests/constraints/test_kinds.py"
@@ -95,6 +96,11 @@ SIMPLE = (*DRAWN_AS_SAID, f"{SAMPLE}::test_simple_is_exact_and_every_record_is_a
 STRATA = (*DRAWN_AS_SAID, f"{SAMPLE}::test_stratified_by_class_proportional_is_within_one_of_every_quota")
 LEAST = (*DRAWN_AS_SAID, f"{SAMPLE}::test_stratified_by_columns_keeps_a_minimum")
 FIRST = (f"{SAMPLED_FIRST}::test_classes_are_counted_in_the_sample_and_small_ones_left_out",)
+LABELS_BELOW = (
+    f"{EVENTS}::test_k_persons_share_the_labels_of_each_row_and_of_all_rows_above",
+    f"{EVENTS}::test_every_class_of_any_table_has_k_persons",
+    f"{EVENTS}::test_every_label_covers_its_value_and_what_is_left_out_is_counted",
+)
 ONE_PERSON = (
     f"{DRAWN_PERSONS}::test_people_come_out",
     f"{SURROGATES}::test_rows_of_a_synthetic_person_share_the_surrogates_of_a_person",
@@ -211,6 +217,16 @@ FALSIFIERS: Falsifiers = {
     r"The intermediate table is that of .*; the other tables about people .* were learned from\.": (
         f"{LINKED}::test_people_sampled_first_are_k_anonymous_among_themselves_and_bring_their_rows",
         "tests/pipeline/tables/test_compare.py::test_labels_of_the_person_table_alone",
+    ),
+    r"The intermediate table is that of .*; of the other tables about people, .* alone (has|have) .* learned from\.": (
+        f"{EVENTS}::test_sampled_people_bring_their_rows",
+        f"{EVENTS}::test_other_configurations_are_as_before",
+    ),
+    r"In .* were generalized: every row that was not suppressed has, .* at least \d+ persons \(checked again on the "
+    r"finished table\); .* rows were suppressed, and with them all rows of .* persons who have any\.": LABELS_BELOW,
+    r"(Two|Three) rows of a person in .*, and how many rows .*: k-anonymity of whole histories is not promised\.": (
+        f"{EVENTS}::test_two_known_rows_are_shared_by_k_persons",
+        f"{EVENTS}::test_two_rows_of_a_person_can_be_those_of_one_person_alone",
     ),
     # Techniques
     r"A step of the anonymization is unknown to this version, so nothing is promised for it\.": (
@@ -411,6 +427,15 @@ FALSIFIERS: Falsifiers = {
     ),
     # Steps in plain words
     r"No column was made coarser\.": (f"{CANARIES}::test_without_protection_they_come_out",),
+    r"In .*: made coarser until each row, with the coarse columns of the rows above it, looks like rows of at least "
+    r"\d+ people\.": LABELS_BELOW,
+    r"(Fewer than 10 rows of .* had to be|About [\d.]+ % of the rows of .* were) left out for that\.": (
+        f"{EVENTS}::test_every_label_covers_its_value_and_what_is_left_out_is_counted",
+    ),
+    r"(Two|Three) rows of a person in .* can still be unlike those of all other people\.": (
+        f"{EVENTS}::test_two_known_rows_are_shared_by_k_persons",
+        f"{EVENTS}::test_two_rows_of_a_person_can_be_those_of_one_person_alone",
+    ),
     r"These columns were made coarser until at least [\d,]+ (records|people) look alike in them: .*\.": EVERY_CLASS,
     r"Single (records|people) stay alone in these columns, coarse as they are: .*\.": (
         *EVERY_CLASS,

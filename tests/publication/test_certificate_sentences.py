@@ -82,6 +82,9 @@ CHANGES: tuple[Content, ...] = (
     DRAWN,
     *({"steps": steps} for steps in STEPS),
 )
+VISITS = an_anonymization(**PERSONS, suppressed_persons=60, with_above=True)
+DRUGS = an_anonymization(**PERSONS, suppressed=3, known_rows=2, with_above=True)
+CHANGES += ({"below": {"visits": VISITS}}, {"below": {"visits": VISITS, "drugs": DRUGS}})
 RESULTS: tuple[AnonymizationResult | None, ...] = (None, *(an_anonymization(**changes) for changes in CHANGES))
 PERSON: Content = {"data": {"person": "patient"}, "synthesize": {"generator": "cart"}}
 LINKED: Content = {"person": "patients", "tables": {"patients": {"household": "home"}, "visits": {}}}

@@ -214,10 +214,10 @@ def _lookup(guessed: GuessedColumn, values: pd.Series, table: str) -> GuessedCol
 
 
 def _of_event(guessed: GuessedColumn) -> GuessedColumn:
-    """A column below the person table, where nothing is generalized."""
+    """A column below the person table, which is generalized only if a person decides so."""
     if guessed.role.role is not Role.QUASI_IDENTIFIER and not guessed.role.is_event:
         return guessed
-    reason = f"{guessed.role.reason}; only the person table is generalized: drop it, or let the attacks judge it"
+    reason = f"{guessed.role.reason}; quasi_identifier generalizes it, insensitive lets the attacks judge it"
     return GuessedColumn(guessed.column, GuessedRole(Role.INSENSITIVE, False, reason), None)
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from operator import itemgetter
 from typing import Literal
 
 from hybrid.anonymize.result import AnonymizationResult
@@ -21,7 +22,8 @@ class AnonymityRule(PolicyRule):
     quantity: Literal["k", "l", "suppressed_share", "household_risk"]
     """k: persons of the smallest equivalence class (records, without `data.person`); l: smallest l of the l-diversity
     models in force; suppressed_share: suppressed records / all records, or persons left out / all persons where that is
-    more, 0..1; household_risk: highest probability of a household that at least one member is recognized, 0..1."""
+    more, 0..1, of linked tables where it is most; household_risk: highest probability of a household that at
+    least one member is recognized, 0..1."""
 
     @property
     def better(self) -> Direction:
@@ -51,7 +53,7 @@ def _check(rule: AnonymityRule, anonymization: AnonymizationResult | None, priva
         case "k" | "household_risk" if not anonymization.k_anonymous:
             return missing(rule, "the techniques make no groups that look alike in all quasi-identifiers")
         case "k":
-            size, unit = anonymization.smallest, anonymization.unit
+            size, unit = min(one.smallest for one in anonymization.tables), anonymization.unit
             learned = "the table learned from" if anonymization.drawn is None else _WHOLE
             words = f"The smallest group of {unit} that look alike in {learned} has {size}"
             return limited(rule, JudgedNumber(size, words, f"smallest equivalence class: {size}"))
@@ -75,8 +77,12 @@ def _check(rule: AnonymityRule, anonymization: AnonymizationResult | None, priva
         case "suppressed_share":
             if not anonymization.records:
                 return missing(rule, "there were no records")
-            share = anonymization.suppressed / anonymization.records
-            share = max(share, anonymization.lost_people / max(anonymization.people, 1))
+            share, anonymization = max(((_left_out(one), one) for one in anonymization.tables), key=itemgetter(0))
             words = f"Of the records, {text_of(float(f'{100 * share:.2g}'))} % were left out"
             details = f"suppressed: {few(anonymization.suppressed)} of {few(anonymization.records)}"
             return limited(rule, JudgedNumber(share, words, details, 100, " %"))
+
+
+def _left_out(anonymization: AnonymizationResult) -> float:
+    share = anonymization.suppressed / max(anonymization.records, 1)
+    return max(share, anonymization.lost_people / max(anonymization.people, 1))

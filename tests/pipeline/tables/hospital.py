@@ -10,6 +10,9 @@ import pandas as pd
 import yaml
 
 SEX = "m,*\nf,*\n"
+WARD = "heart,inner,*\nhip,outer,*\nleg,outer,*\nlung,inner,*\n"
+DRUG = "a,*\nb,*\n"
+DAY = {"type": "dates", "levels": ["month", "year"]}
 AGE = {"type": "intervals", "widths": [10, 20], "bottom": 20, "top": 80}
 
 
@@ -97,12 +100,28 @@ def content() -> dict[str, Any]:
     }
 
 
+def with_labels_below(**anonymize: Any) -> dict[str, Any]:
+    """The configuration, with quasi-identifiers in all three tables about people."""
+    settings = content()
+    visits, drugs = settings["tables"]["visits"], settings["tables"]["drugs"]
+    visits["columns"] = {
+        "admitted": {"role": "quasi_identifier", "hierarchy": "day.yaml"},
+        "diagnosis": {"role": "quasi_identifier", "hierarchy": "ward.csv"},
+    }
+    drugs["columns"] = {"drug": {"role": "quasi_identifier", "hierarchy": "drug.csv"}}
+    settings["anonymize"] = {"k": 3, "suppression_limit": 0.3, **anonymize}
+    return settings
+
+
 def write(folder: Path, tables: dict[str, pd.DataFrame] | None = None, settings: dict[str, Any] | None = None) -> Path:
     """Write tables, hierarchies and configuration; the path of the latter."""
     for name, frame in (tables or frames()).items():
         frame.to_csv(folder / f"{name}.csv", index=False)
     (folder / "sex.csv").write_text(SEX)
     (folder / "age.yaml").write_text(yaml.safe_dump(AGE))
+    (folder / "day.yaml").write_text(yaml.safe_dump(DAY))
+    (folder / "ward.csv").write_text(WARD)
+    (folder / "drug.csv").write_text(DRUG)
     path = folder / "config.yaml"
     path.write_text(yaml.safe_dump(settings or content(), sort_keys=False))
     return path

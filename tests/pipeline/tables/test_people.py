@@ -146,7 +146,7 @@ def test_people_who_were_not_learned_from_are_no_leak_and_numbers_repeat(
         assert (outcome.value, outcome.low) == (same[name].value, same[name].low)
 
 
-def copying(self: ChildDraw, learned: Table, parents: Table, drawn: DrawnParents) -> tuple[Table, None]:
+def copying(self: ChildDraw, learned: Table, parents: Table, dated: Table, drawn: DrawnParents) -> tuple[Table, None]:
     """Learned rows as they are, given to drawn parents in turn."""
     owners = np.sort(np.arange(len(learned)) % len(drawn.table))
     return replace(learned, named_persons=owners), None

@@ -56,7 +56,7 @@ def test_tables_come_parents_first_with_their_sections(folder: Path) -> None:
         (_changed(drugs={"parent": None}), "tables.drugs.parent is missing"),
         (_changed(drugs={"parent": _parent("hospitals", "h")}), "is public, and owns no rows"),
         (_changed(drugs={"columns": {"visit": {"role": "sensitive"}}}), "a key has the role identifier"),
-        (_changed(drugs={"columns": {"drug": {"role": "quasi_identifier"}}}), "in the person table alone"),
+        (_changed(drugs={"columns": {"drug": {"role": "weight"}}}), "in the person table alone"),
         (_changed(visits={"references": {"hospital": "patients"}}), "only parents are tables about people"),
         (content() | {"synthesize": {"generator": "mst"}}, "does not draw rows of a parent"),
         (content() | {"transition": {"method": "tree", "order": "post"}}, "transition.order: post"),

@@ -122,6 +122,8 @@ def _sentences(result: AnonymizationResult) -> Iterator[str]:
     models = " and ".join(map(describe, result.models))
     yield f"{kept}, with {models}." if models else f"{kept}."
     yield f"{result.classes:,} classes; the smallest holds {result.smallest:,} {result.unit}."
+    if result.with_above:
+        yield "A class has equal labels in this table and in the rows above, together."
     yield f"Of {few(result.records)} records {few(result.suppressed)} were suppressed."
     if not result.rows_are_persons:
         yield f"Of {few(result.people)} persons {few(result.lost_people)} lost all their records."
