@@ -14,7 +14,7 @@ from hybrid.comparison.schedule import combinations
 from hybrid.pipeline.config import RunConfig
 from hybrid.publication.policy import Policy
 from hybrid.publication.rules.anonymity import AnonymityRule
-from hybrid.synthesize.generators.cart import Cart, CartOptions
+from hybrid.synthesize.generators.cart import Cart, CartOptions, leaf_of_sampled
 
 KS = (5, 10, 20)
 """Class sizes, beside the configured one."""
@@ -22,21 +22,23 @@ LIMITS = (0.02, 0.05)
 """Suppression limits, beside the configured one."""
 METHODS = ("tree", "learned", "uniform")
 """Transitions, beside the configured one."""
+SMALL, LARGE = 0.5, 2.0
+"""Leaves that are tried, as multiples of what `hybrid init` writes for so many people."""
 TREES = {
     "": (1.0, None),
-    ", small leaves": (1.0, 25),
+    ", small leaves": (1.0, SMALL),
     ", weighed splits": (0.9, None),
-    ", weighed splits, small leaves": (0.5, 25),
+    ", weighed splits, small leaves": (0.5, SMALL),
     ", fewer splits": (0.1, None),
-    ", large leaves": (1.0, 100),
-    ", weighed splits, large leaves": (0.9, 100),
+    ", large leaves": (1.0, LARGE),
+    ", weighed splits, large leaves": (0.9, LARGE),
 }
-"""Words, and ``alpha`` and ``min_leaf`` of `cart`."""
+"""Words, ``alpha`` of `cart`, and its leaves; None: its own default."""
 OPTIONS = "synthesize.options."
 SHARES = (0.7, 0.5, 0.35)
 """Shares of the people that are sampled, beside all of them."""
-QUARTER = {"sample.method": "beta", "sample.beta": 0.25, f"{OPTIONS}min_leaf": 25}
-"""A smaller share still, whose leaves hold less: larger ones would be most of a small table."""
+QUARTER = {"sample.method": "beta", "sample.beta": 0.25}
+"""A smaller share still, in small leaves: larger ones would be most of a small table."""
 SAMPLE = "sample"
 """Name of the factor that says who is in."""
 CONFIGURED = "configured"
@@ -153,14 +155,20 @@ def factors(config: RunConfig, policy: Policy, people: int, generalizes: bool = 
             found["anonymize.loss.name"] = ["loss", "association"]
         found["transition.method"] = list(dict.fromkeys([config.required_transition.method, *METHODS]))
     own = config.synthesize
+    leaves = {None: None} | {times: round(leaf_of_sampled(people) * times) for times in (SMALL, LARGE)}
     if not own.is_off:
         found["generator"] = {"configured": {}} | {
-            f"cart{words}": {"synthesize.generator": "cart", f"{OPTIONS}alpha": alpha, f"{OPTIONS}min_leaf": leaf}
-            for words, (alpha, leaf) in TREES.items()
+            f"cart{words}": {
+                "synthesize.generator": "cart",
+                f"{OPTIONS}alpha": alpha,
+                f"{OPTIONS}min_leaf": leaves[times],
+            }
+            for words, (alpha, times) in TREES.items()
         }
     if config.sample.effective.method in ("none", "beta"):
         shares = {f"{share:.0%}": {"sample.method": "beta", "sample.beta": share} for share in SHARES}
-        quarter = {"25%": QUARTER} if own.generator == Cart.name and "generator" in found else {}
+        small = QUARTER | {f"{OPTIONS}min_leaf": leaves[SMALL]}
+        quarter = {"25%": small} if own.generator == Cart.name and "generator" in found else {}
         found[SAMPLE] = {"configured": {}, "all": {"sample.method": "beta", "sample.beta": 1.0}} | shares | quarter
     return {name: levels for name, levels in found.items() if len(levels) > 1}
 

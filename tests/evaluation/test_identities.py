@@ -219,3 +219,29 @@ def test_dropping_the_nearly_unique_column_does_not_hide_a_copy() -> None:
     assert score.details["threshold"] == 0.0
     assert score.details["control_share"] > 0.1
     assert score.value == pytest.approx(1.0)
+
+
+ONE_SCORE = EvaluateOptions(metrics=("dcr_score",))
+
+
+def test_people_who_are_in_the_data_twice_make_no_void() -> None:
+    rng = np.random.default_rng(19)
+    schema = Schema(tuple(Column(f"c{i}", Role.INSENSITIVE, Kind.DECIMAL) for i in range(3)))
+    people = rng.normal(size=(800, 3))
+    twice = rng.permutation(np.concatenate([people, people[:200]]))
+    sides = twice[:500], twice[500:], rng.normal(size=(1000, 3))
+    train, control, table = (Table(pd.DataFrame(each, columns=schema.names), schema) for each in sides)
+    score = value(run(train, control, table, ONE_SCORE), "dcr_score")
+    assert score.details["control_share"] > 0.15  # It was that far below 0.
+    assert score.value == pytest.approx(0, abs=0.02)
+
+
+def test_rows_that_are_kept_from_training_records_alone_make_one() -> None:
+    rng = np.random.default_rng(20)
+    names = ["age", "sex", "urgent", "place"]
+    train, control, fresh = (make_people(1500, rng).only(names) for _ in range(3))
+    keys = [list(each.frame.astype(str).itertuples(index=False, name=None)) for each in (train, fresh)]
+    kept = fresh.take(np.flatnonzero([key not in set(keys[0]) for key in keys[1]]))
+    found = [value(run(train, control, table, ONE_SCORE), "dcr_score") for table in (fresh, kept)]
+    assert found[0].value == pytest.approx(0, abs=0.04)
+    assert found[1].high is not None and found[1].high < -0.02

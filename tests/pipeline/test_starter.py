@@ -17,6 +17,7 @@ from hybrid.pipeline.config import RunConfig, load_config
 from hybrid.pipeline.starter import GuessedConfig, guess_config, guess_frame
 from hybrid.pipeline.starter.reading import MOST_COLUMNS
 from hybrid.pipeline.table_run import TableRun
+from hybrid.synthesize.generators.cart import leaf_of_sampled
 from hybrid.table import Kind, Role
 from hybrid.table.read_file import read_table
 from tests.helpers.whole_demo import write_whole_demo
@@ -567,13 +568,14 @@ def test_few_people_are_crossed_sampled_and_recoded_locally(people: int) -> None
     rng = np.random.default_rng(3)
     frame = pd.DataFrame({"age": rng.integers(18, 90, people), "sex": rng.choice(["f", "m"], people)})
     content = yaml.safe_load(guess_frame(frame).to_yaml(Path()))
-    anonymize, options = content["anonymize"], content["synthesize"].get("options")
+    anonymize = content["anonymize"]
+    assert content["synthesize"]["options"] == {"min_leaf": leaf_of_sampled(people)}
     if people < 20_000:
         assert content["split"]["control"] == "cross" and content["sample"] == {"method": "beta", "beta": 0.35}
-        assert anonymize == {"k": 5, "recoding": "local"} and options == {"min_leaf": 50}
+        assert anonymize == {"k": 5, "recoding": "local"}
     else:
         assert content["split"]["control"] == 0.3 and content["sample"] == {"method": "beta", "beta": 0.5}
-        assert anonymize == {"k": 5, "suppression_limit": 0.05} and options is None
+        assert anonymize == {"k": 5, "suppression_limit": 0.05}
 
 
 def test_a_repeating_number_of_a_family_is_a_question_about_households(tmp_path: Path) -> None:

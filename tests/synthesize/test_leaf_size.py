@@ -9,7 +9,7 @@ import pandas as pd
 import pytest
 
 from hybrid.synthesize import SynthesizeOptions, fit
-from hybrid.synthesize.generators.cart import CartModel, CartOptions, CartSequenceModel
+from hybrid.synthesize.generators.cart import CartModel, CartOptions, CartSequenceModel, leaf_of_sampled
 from hybrid.synthesize.generators.trees import DonorTree
 from hybrid.table import Column, Kind, Role, Schema, Table
 
@@ -22,6 +22,13 @@ OPTIONS = SynthesizeOptions(generator="cart")
 def test_leaves_follow_the_number_of_people_unless_configured(people: int, leaf: int) -> None:
     assert CartOptions().limits(people)[0].least == leaf
     assert CartOptions(min_leaf=3).limits(people)[0].least == 3
+
+
+@pytest.mark.parametrize(
+    ("people", "leaf"), [(1, 10), (350, 10), (1_000, 20), (2_500, 50), (2_600, 50), (10_000, 100), (10**6, 1000)]
+)
+def test_leaves_of_sampled_people_follow_the_number_of_all(people: int, leaf: int) -> None:
+    assert leaf_of_sampled(people) == leaf
 
 
 def _table(rows: int, persons: int | None = None) -> Table:

@@ -31,12 +31,20 @@ def test_a_rare_value_between_common_ones_does_not_jump_over_them() -> None:
     # Years of school: 17 is rare, and so are 0 and 20 and 21; 12, 16 and 18 are common.
     years = np.repeat([0.0, 12, 16, 17, 18, 20, 21], [30, 900, 200, 32, 100, 25, 25])
     found = Smoother.of(years, 50, np.arange(len(years)))
-    assert found.common.tolist() == [12, 16, 18] and found.crowded.tolist() == [True, False, True, True]
+    assert found.common.tolist() == [0, 12, 16, 18, 21]
+    assert found.crowded.tolist() == [False, False, False, True, True, False]
     drawn = found.apply(years, np.random.default_rng(0))
-    for value, low, high in ((0, 0, 12), (17, 16, 18), (20, 18, 21), (21, 18, 21)):
+    for value, low, high in ((0, 0, 0), (17, 16, 18), (20, 18, 21), (21, 21, 21)):
         of = drawn[years == value]
         assert low <= of.min() and of.max() <= high, value
     assert 0.3 < np.mean(np.rint(drawn[years == 17]) == 17) < 0.7
+
+
+@pytest.mark.parametrize(("best", "stays"), [(9, False), (10, True)])
+def test_the_best_grade_stays_where_ten_people_have_it(best: int, stays: bool) -> None:
+    grades = np.concatenate([np.random.default_rng(1).uniform(1, 4, 400), np.full(best, 4.0)])
+    drawn = Smoother.of(grades, 50, np.arange(len(grades))).apply(grades, np.random.default_rng(0))
+    assert (drawn == 4).sum() == (best if stays else 0)
 
 
 def test_a_gap_of_few_people_does_not_keep_their_values() -> None:

@@ -23,7 +23,7 @@ def policy() -> Policy:
 
 
 def test_every_kind_of_setting_is_tried(config: RunConfig, policy: Policy) -> None:
-    found = settings(config, policy, 2000, 20, seed=1)
+    found = settings(config, policy, 2500, 20, seed=1)
     assert len(found) == 20 and found[0].values == {} and found[0].config is config
     keys = {key for one in found for key in one.values}
     assert keys >= {
@@ -53,12 +53,12 @@ def test_leaves_are_varied_for_persons_with_several_rows_too(policy: Policy) -> 
     }
     visits = RunConfig.model_validate({"name": "visits", "data": data, "transition": None})
     assert visits.draws_persons
-    found = settings(visits, policy, 2000, 20, seed=1, generalizes=False)
+    found = settings(visits, policy, 2500, 20, seed=1, generalizes=False)
     assert {one.config.synthesize.options.get("min_leaf") for one in found} == {None, 25, 100}
 
 
 def test_the_same_seed_the_same_settings(config: RunConfig, policy: Policy) -> None:
-    one, two, other = (settings(config, policy, 2000, 8, seed) for seed in (1, 1, 2))
+    one, two, other = (settings(config, policy, 2500, 8, seed) for seed in (1, 1, 2))
     assert [each.values for each in one] == [each.values for each in two] != [each.values for each in other]
 
 
@@ -68,14 +68,14 @@ def test_k_is_neither_below_the_policy_nor_large_for_the_table(config: RunConfig
 
 
 def test_words(config: RunConfig, policy: Policy) -> None:
-    found = [one.words for one in settings(config, policy, 2000, 60, seed=1)]
+    found = [one.words for one in settings(config, policy, 2500, 60, seed=1)]
     assert found[0] == "as configured" and len(set(found)) == len(found)
     assert any("sample 50%" in words for words in found) and any("leaves 100" in words for words in found)
     assert any("alpha 0.1" in words for words in found)
 
 
 def test_where_nothing_is_generalized_generator_and_sample_alone_are_varied(config: RunConfig, policy: Policy) -> None:
-    found = settings(config, policy, 2000, 60, seed=1, generalizes=False)
+    found = settings(config, policy, 2500, 60, seed=1, generalizes=False)
     keys = {key for one in found for key in one.values}
     assert keys == {"synthesize.options.min_leaf", "synthesize.options.alpha", "sample.method", "sample.beta"}
     # Seven kinds of trees, and all people, seven in ten, half or 35 % of them; and two of a quarter, in small leaves.
@@ -84,8 +84,13 @@ def test_where_nothing_is_generalized_generator_and_sample_alone_are_varied(conf
     assert quarters and set(quarters) == {25}
 
 
+def test_leaves_are_half_and_twice_of_what_so_many_people_need(config: RunConfig, policy: Policy) -> None:
+    found = settings(config, policy, 14_400, 60, seed=1, generalizes=False)
+    assert {one.config.synthesize.options.get("min_leaf") for one in found} == {None, 60, 240}
+
+
 def test_of_a_sampled_table_other_shares_are_tried(config: RunConfig, policy: Policy) -> None:
     sampled = config.with_values({"sample.method": "beta", "sample.beta": 0.7})
-    found = settings(sampled, policy, 2000, 60, seed=1, generalizes=False)
+    found = settings(sampled, policy, 2500, 60, seed=1, generalizes=False)
     assert {one.config.sample.effective.beta for one in found} == {0.25, 0.35, 0.5, 0.7, 1.0}
     assert {"all people", "sample 50%"} <= {one.words for one in found}

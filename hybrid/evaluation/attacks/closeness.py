@@ -241,17 +241,23 @@ def dcr_score(context: Context) -> Measure:
     """DCR privacy score PS', corrected (METRICS A9).
 
     Share of rows closer to train than the closest alpha % of people. tau is the alpha-quantile of the distances train
-    -> control; p_S and p_R are the shares of distances table -> train and train -> control that are at most tau; PS' =
-    (p_S - p_R)/(1 - p_R), divided by the share of train in the parts that are compared. 0 without a leak, 1 for a copy
-    whatever the sizes, negative for tables far from everybody. The interval is a bootstrap over both sets of distances.
+    -> control; p_S, p_V and p_R are the shares of the distances table -> train, table -> control and train -> control
+    that are at most tau; PS' = (p_S - p)/(1 - p), divided by the share of train in the parts that are compared. p is
+    p_R; where fewer rows lie that near to train, it is p_V, but between p_S and p_R: rows far from everybody, as all
+    are where people are in the data twice, give nobody away. 0 without a leak, 1 for a copy whatever the sizes, below 0
+    where rows lie near to control but not to train. The interval is a bootstrap over the distances.
     """
     alpha = context.options.dcr_percentile / 100
     table = context.whole("table")
     pairs = [
-        (context.distances(table, train)[:, 0], context.distances(train, control)[:, 0])
+        (
+            context.distances(table, train)[:, 0],
+            context.distances(table, control)[:, 0],
+            context.distances(train, control)[:, 0],
+        )
         for train, control in _pairs(context)
     ]
-    results = [_score(mine, other, alpha) for mine, other in pairs]
+    results = [_score(*pair, alpha) for pair in pairs]
     kept = context.kept("train", ("train", "control"))
     value, tau, rows, people = np.mean(results, axis=0) / (kept, 1, 1, 1)
     rng = context.random("dcr_score")
@@ -266,21 +272,24 @@ def dcr_score(context: Context) -> Measure:
     }
     if context.options.paper:
         ratio = len(context.table) / len(context.train)
-        details["paper"] = {"PS": float(np.mean([_printed(*pair, alpha, ratio) for pair in pairs]))}
+        printed = [_printed(to_train, people, alpha, ratio) for to_train, _, people in pairs]
+        details["paper"] = {"PS": float(np.mean(printed))}
     low, high = float(min(low, value)), float(max(high, value))
     return Measure(float(value), low, high, 0.0, len(pairs[0][0]), details).above(0.0)
 
 
-def _score(mine: Array, other: Array, alpha: float) -> tuple[float, float, float, float]:
-    tau = float(np.quantile(other, alpha))
-    edge = tau + TIE * (1 + tau)
-    rows, people = float((mine <= edge).mean()), float((other <= edge).mean())
-    return (rows - people) / (1 - people) if people < 1 else 0.0, tau, rows, people
+def _score(to_train: Array, to_control: Array, people: Array, alpha: float) -> tuple[float, float, float, float]:
+    """PS' of distances of rows and of people to each other; tau, p_S and p_R."""
+    tau = float(np.quantile(people, alpha))
+    near, beside, real = (float((each <= tau + TIE * (1 + tau)).mean()) for each in (to_train, to_control, people))
+    expected = min(max(near, beside), real)
+    return (near - expected) / (1 - expected) if expected < 1 else 0.0, tau, near, real
 
 
-def _resampled(pairs: list[tuple[Array, Array]], alpha: float, rng: np.random.Generator) -> float:
-    mine, other = pairs[int(rng.integers(len(pairs)))]
-    return _score(rng.choice(mine, len(mine)), rng.choice(other, len(other)), alpha)[0]
+def _resampled(pairs: list[tuple[Array, Array, Array]], alpha: float, rng: np.random.Generator) -> float:
+    to_train, to_control, people = pairs[int(rng.integers(len(pairs)))]
+    rows = rng.integers(len(to_train), size=len(to_train))
+    return _score(to_train[rows], to_control[rows], rng.choice(people, len(people)), alpha)[0]
 
 
 def _printed(mine: Array, other: Array, alpha: float, rows_per_record: float) -> float:

@@ -18,7 +18,7 @@ from hybrid.pipeline.starter.column_names import has_phrase, vocabulary
 from hybrid.pipeline.starter.columns import GuessedColumn
 from hybrid.pipeline.starter.guessed_roles import MOST_CLASSES
 from hybrid.publication.table_facts import few
-from hybrid.synthesize.generators.cart import enough_people
+from hybrid.synthesize.generators.cart import leaf_of_sampled
 from hybrid.table import Kind, Role, Table
 from hybrid.table.dependencies import functional_dependencies
 from hybrid.table.read_options import ReadOptions
@@ -203,18 +203,16 @@ SHARE, SHARE_OF_FEW = 0.5, 0.35
 def drawing_lines(people: int) -> Iterator[str]:
     """The sections ``sample`` and ``synthesize``.
 
-    A generator shows who was in, unless chance decided it; its leaves stay as large as of all people.
+    A generator shows who was in, unless chance decided it; its leaves are as large as those of all people would be.
     docs/evidence/gate.md has the figures.
     """
     share = SHARE_OF_FEW if people < CROSSED_BELOW else SHARE
     yield ""
     yield f"sample: {{method: beta, beta: {share}}}   # chance decides who is in; with 1, more of each is shown"
     yield ""
-    if people < CROSSED_BELOW:
-        leaf = enough_people(people)
-        yield f"synthesize: {{generator: cart, rows: same, options: {{min_leaf: {leaf}}}}}   # as without the sample"
-    else:
-        yield "synthesize: {generator: cart, rows: same}"
+    leaf = leaf_of_sampled(people)
+    options = f"options: {{min_leaf: {leaf}}}"
+    yield f"synthesize: {{generator: cart, rows: same, {options}}}   # by all people, sampled or not"
     yield ""
 
 

@@ -15,6 +15,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import pairwise
+from math import isqrt
 from pathlib import Path
 from typing import Any, ClassVar
 
@@ -45,7 +46,8 @@ from hybrid.synthesize.protocol import Children, Cost, DrawnColumns, Encoded, En
 from hybrid.table.holders import n_with_key
 
 CROWD = 10
-"""People in a gap between two common values from which on their values stay within the gap."""
+"""People in a gap between two common values from which on their values stay within the gap, and people who have the
+least or the greatest value from which on it stays."""
 
 
 @dataclass(frozen=True)
@@ -53,7 +55,7 @@ class Smoother:
     """Draws numbers that few people have anew, near where they were."""
 
     common: Array
-    """Values that enough people have, sorted: they stay; shape (m,)."""
+    """Values that enough people have, and recurring ends of the scale, sorted: they stay; shape (m,)."""
     edges: Array
     """Ends of intervals of the other values, sorted, each of so many people; shape (b + 1,)."""
     crowded: Mask
@@ -77,7 +79,7 @@ class Smoother:
         owner = np.maximum(persons, -1)
         pairs = np.unique(np.stack([values[present], owner[present]]), axis=1)
         held, counts = np.unique(pairs[0], return_counts=True)
-        common = held[counts >= holders]
+        common = held[(counts >= holders) | _ends_of_scale(counts)]
         rare = np.sort(pairs[0][~np.isin(pairs[0], common)])
         scale = float(np.abs(rare).max(initial=0)) or 1.0  # Sums and squares of the largest numbers overflow.
         crowded = np.bincount(np.searchsorted(common, rare), minlength=len(common) + 1) >= CROWD
@@ -101,6 +103,16 @@ class Smoother:
         along = rng.random(len(at))
         smoothed[spread] = (1 - along) * low + along * high
         return smoothed
+
+
+def _ends_of_scale(counts: Array) -> Mask:
+    """The least and the greatest value where :data:`CROWD` people have it: the best grade, all of one's points.
+
+    An interval beside it has the others between its ends, and nearly nobody at them.
+    """
+    at_end = np.isin(np.arange(len(counts)), (0, len(counts) - 1))
+    crowded: Mask = at_end & (counts >= CROWD)
+    return crowded
 
 
 def _edges(values: Array, holders: int) -> Array:
@@ -244,6 +256,24 @@ def enough_people(people: int) -> int:
         and few relations between columns would be left.
     """
     return min(max(people // SHARE, FEWEST), MOST)
+
+
+def leaf_of_sampled(people: int) -> int:
+    """People of a leaf that is proposed where only some of the people are sampled.
+
+    Parameters
+    ----------
+    people : int
+        All training people, sampled or not.
+
+    Returns
+    -------
+    int
+        That of :func:`enough_people` up to 2,500 people, and their square root beyond. Of more people smaller leaks are
+        found, and an average over neighbours errs least if these grow in number with the people: as n^(2 / (d + 2)) for
+        d predictors (Gyorfi et al., A Distribution-Free Theory of Nonparametric Regression, 2002, theorem 6.2).
+    """
+    return max(enough_people(people), min(people // SHARE, isqrt(people)))
 
 
 @dataclass(frozen=True)
