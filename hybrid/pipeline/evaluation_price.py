@@ -174,7 +174,8 @@ def _repeated_once(config: RunConfig, train: Table, share: float) -> float:
     each = REPEATED[0] + REPEATED[1] * share * len(train) * len(train.schema)
     if config.synthesize.is_off or not len(train):
         return each
-    learned = share * reference_cost(train, config.synthesize)[0].seconds
+    sampled = share * config.sample.effective.beta
+    learned = sampled * reference_cost(train, config.synthesize)[0].seconds
     return each + max(learned, STARTED if config.synthesize.engine.requires else 0.0)
 
 

@@ -32,6 +32,7 @@ from hybrid.pipeline.inputs import Sources
 from hybrid.pipeline.pipeline import Pipeline
 from hybrid.pipeline.repetition import drawn_people, real_people, some_people, trained_on_people
 from hybrid.pipeline.sources import read_sources, rows_of
+from hybrid.sample import SampleOptions
 from hybrid.table import Column, Kind, Role, Schema, Table
 from tests.pipeline.tables.hospital import content, frames, write
 
@@ -177,6 +178,8 @@ def test_the_price_counts_every_table(config: RunConfig) -> None:
     assert whole > 2 * alone > 0
     fewer = options.model_copy(update={"halves": options.halves // 2})
     assert repeated_seconds(config, fewer, *tables) == pytest.approx(whole / 2)
+    sampled = config.model_copy(update={"sample": SampleOptions(method="beta", beta=0.1)})
+    assert whole / 10 < repeated_seconds(sampled, options, *tables) < whole / 2, "who is not sampled is not learned from"
 
 
 @pytest.mark.usefixtures("repeated")
