@@ -13,6 +13,7 @@ from hybrid.base.resources import cpu_seconds
 from hybrid.evaluation.context import Context
 from hybrid.evaluation.engine.threads import one_thread
 from hybrid.evaluation.measure import Direction, Family, Lacking, Measure, MetricResult, NotComputable, Outcome
+from hybrid.evaluation.options import EvaluateOptions
 from hybrid.table import Role
 
 Per = Literal["target", "secret", "declared_secret", "sensitive"]
@@ -126,6 +127,11 @@ class Metric:
         }
         return list(chosen[self.per]) or [None]
 
+    def switched_off(self, options: EvaluateOptions) -> Lacking | None:
+        """What it needs and the options do not switch on; None where nothing is missing."""
+        off = (need for need, section in SWITCHED.items() if getattr(options, section) is None)
+        return next((need for need in off if need in self.needs), None)
+
     def measure(self, context: Context, column: str | None = None) -> MetricResult:
         """Compute the metric.
 
@@ -160,9 +166,8 @@ class Metric:
             return NotComputable(reason, lacks="origin")
         if "model" in self.needs and context.making.model is None:
             return NotComputable("no trained model of this table is kept", lacks="model")
-        for need, section in SWITCHED.items():
-            if need in self.needs and getattr(context.options, section) is None:
-                return NotComputable(f"off by default: asked for by evaluate.{section}", lacks=need)
+        if (need := self.switched_off(context.options)) is not None:
+            return NotComputable(f"off by default: asked for by evaluate.{SWITCHED[need]}", lacks=need)
         if "trainings" in self.needs and context.making.untried and context.options.retrain is None:
             return NotComputable(context.making.untried, lacks="trainings")
         if {"retraining", "trainings"} & set(self.needs) and context.making.again is None:

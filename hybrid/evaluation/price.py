@@ -163,6 +163,7 @@ def training_price(sizes: Sizes, options: EvaluateOptions) -> float:
 
 def total_price(metrics: Sequence[Metric], sizes: Sizes, options: EvaluateOptions, tables: int) -> float:
     """Seconds that an evaluation of several tables takes on one core, roughly."""
+    metrics = [metric for metric in metrics if metric.switched_off(options) is None]
     encoders = training_price(sizes, options) if any("encoder" in metric.needs for metric in metrics) else 0.0
     each = (price(metric, sizes, options, first=number == 0) for number in range(tables) for metric in metrics)
     return sum(each) + tables * encoders

@@ -200,17 +200,16 @@ def metrics_of(options: EvaluateOptions, asked: Collection[str] | None = None) -
     """
     named, alone = options.named, options.metrics is not None and not options.asks_for_all
     every_default = asked is None or options.asks_for_all
-    left_out = {need for need, section in SWITCHED.items() if getattr(options, section) is None}
 
     def chosen(metric: Metric) -> bool:
-        needs = set(metric.needs)
         if metric.name in named:
             return True
         if alone or metric.family not in options.families:
             return False
         if metric.name in (asked or ()):
             return True
-        return not left_out & needs and metric.by_default and (every_default or not SWITCHED.keys().isdisjoint(needs))
+        is_usual = every_default or not SWITCHED.keys().isdisjoint(metric.needs)
+        return is_usual and metric.by_default and metric.switched_off(options) is None
 
     return [metric for metric in REGISTRY.values() if chosen(metric)]
 

@@ -17,12 +17,14 @@ from hybrid.base.errors import ConfigError
 from hybrid.evaluation import EvaluateOptions, Measure, NotComputable, evaluate
 from hybrid.evaluation.context import Making
 from hybrid.evaluation.measure import Outcome
+from hybrid.jobs.audit import judge_tables, read_audit
 from hybrid.pipeline.beside import load_register
 from hybrid.pipeline.config import load_config, parse_config
 from hybrid.pipeline.pipeline import Pipeline
 from hybrid.publication.lamps import lamps
 from hybrid.table import Kind, Role, Table
 from tests.evaluation.small_tables import small
+from tests.pipeline.tables import hospital
 
 COLUMNS = (
     ("x", Kind.DECIMAL, Role.QUASI_IDENTIFIER),
@@ -213,3 +215,32 @@ def test_values_are_read_in_the_kinds_of_the_table(folder: Path) -> None:
     assert found is not None and [column.kind for column in found.schema] == [
         schema[name].kind for name in found.schema.names
     ]
+
+
+def test_an_audit_looks_people_up(folder: Path) -> None:
+    people = pd.read_csv(folder / "people.csv")
+    people[:200].to_csv(folder / "train.csv", index=False)
+    people[200:].to_csv(folder / "control.csv", index=False)
+    train, config = folder / "train.csv", load_config(folder / "config.yaml")
+    judged = judge_tables(read_audit(train, folder / "control.csv", train, config), config, seed=1)
+    found = judged.evaluation.find("register_linkage", "synthetic")
+    assert found is not None
+    successes, attacks, *_ = rates(found.outcome)
+    assert successes == attacks > 100
+
+
+def test_of_linked_tables_the_person_table_is_compared(tmp_path: Path) -> None:
+    config = load_config(hospital.write(tmp_path))
+    patients = config.load_source("patients")
+    patients.frame.to_csv(tmp_path / "register.csv", index=False)
+    evaluate = {"attacker_register": {"path": "register.csv"}, "metrics": ["register_linkage"], "power": False}
+    run = Pipeline(config.with_values({"evaluate": evaluate}))
+    found = {name: run.evaluation.find("register_linkage", "synthetic", table=name) for name in run.tables}
+    assert len(found) > 2
+    for name, one in found.items():
+        assert one is not None
+        outcome = one.outcome
+        if name == "patients":
+            assert isinstance(outcome, Measure) or outcome.lacks in ("headroom", "matches")
+        else:
+            assert isinstance(outcome, NotComputable) and outcome.lacks == "register"

@@ -11,6 +11,7 @@ import pytest
 from hybrid.evaluation import REGISTRY
 from hybrid.evaluation.metric import SWITCHED
 from hybrid.evaluation.options import EvaluateOptions
+from hybrid.evaluation.price import Sizes, total_price
 from hybrid.evaluation.run_metrics import metrics_of
 from hybrid.publication.asked import SHOWN, asked, asked_by, not_asked, ways_to_ask
 from hybrid.publication.policy import Policy, load_policy, packaged_policies
@@ -44,7 +45,8 @@ def test_no_metric_that_a_packaged_policy_judges_is_missing(path: Path, sections
 def test_the_rest_is_computed_where_it_is_asked_for() -> None:
     policy = load_policy()
     usual, default = names(policy), [metric.name for metric in metrics_of(OPTIONS)]
-    judged_alone = {"lone_copies", "lone_near_copies", "lone_secrets"}  # off by default: comparisons do without
+    # Off by default: comparisons do without, and a register is asked for by naming one.
+    judged_alone = {"lone_copies", "lone_near_copies", "lone_secrets", "register_linkage"}
     all_of_them = {*default, *judged_alone}
     assert set(usual) == asked_by(policy) < all_of_them and judged_alone == set(usual) - set(default)
     assert set(names(policy, EVERYTHING)) == all_of_them and names(None) == default
@@ -63,15 +65,19 @@ def test_families_restrict_what_a_policy_asks_for_as_well() -> None:
 @pytest.mark.parametrize("need", SWITCHED)
 def test_a_section_that_is_given_asks_for_its_metrics(need: str) -> None:
     section = SWITCHED[need]  # type: ignore[index]
-    found = names(load_policy(), EvaluateOptions.model_validate({section: {}}))
+    content = {"path": "voters.csv"} if need == "register" else {}
+    found = names(judging("mmd"), EvaluateOptions.model_validate({section: content}))
     own = {name for name, metric in REGISTRY.items() if need in metric.needs and metric.by_default}
-    assert own and own <= set(found) and not own & set(names(load_policy()))
+    assert own and own <= set(found) and not own & set(names(judging("mmd")))
 
 
-def test_a_policy_asks_for_what_is_no_default_metric_but_not_for_a_section() -> None:
+def test_a_policy_asks_for_what_is_no_default_metric_and_a_section_that_is_missing_is_free() -> None:
     assert "mir" in names(judging("mir")) and "mir" not in names(judging("mmd"))
     assert "mmd" in names(judging("mmd"))
-    assert "canary" not in names(judging("canary"))
+    # It then says which section would switch it on.
+    assert "canary" in names(judging("canary"))
+    sizes = Sizes(1000, 500, 1000, 10, {None: 1, "target": 1, "secret": 1, "declared_secret": 1, "sensitive": 1})
+    assert total_price([REGISTRY["canary"]], sizes, OPTIONS, 1) == 0
     assert "canary" in names(judging("canary"), EvaluateOptions.model_validate({"retrain": {}}))
 
 
