@@ -73,6 +73,18 @@ def test_k_persons_share_the_labels_of_each_row_and_of_all_rows_above(run: Pipel
         assert result.result.with_above and set(result.result.columns) == set(result.quasi_identifiers)
 
 
+def test_local_recoding_keeps_the_labels_above_and_more_of_each_column(run: Pipeline, tmp_path: Path) -> None:
+    local = run_in(tmp_path, recoding="local")
+    for name, joint in joint_labels(local).items():
+        result = local.tables[name].anonymized.result
+        assert joint.groupby("labels")["person"].nunique().min() == result.smallest >= 3, name
+        assert result.suppressed <= 0.3 * result.records and result.levels is None
+    lost = [one.tables["visits"].anonymized.result.loss["value"] for one in (local, run)]
+    assert lost[0] < lost[1]
+    said = [finding.message for finding in diagnose(local.config)]
+    assert any(one.startswith("visits.admitted: ") and "of the rows; then" in one for one in said)
+
+
 def test_labels_of_their_own_alone_would_not_be_enough(run: Pipeline, monkeypatch: pytest.MonkeyPatch) -> None:
     """The query finds a search that does not know the labels above: it can fail."""
     other = Pipeline(run.config)
@@ -224,7 +236,6 @@ def test_no_claim_of_differential_privacy_rests_on_columns_of_other_tables(run: 
 @pytest.mark.parametrize(
     ("anonymize", "said"),
     [
-        ({"recoding": "local"}, "anonymize.recoding: local"),
         ({"suppressed": "coarsen"}, "anonymize.suppressed: coarsen"),
         ({"technique": "microaggregation"}, "anonymize.technique"),
     ],
