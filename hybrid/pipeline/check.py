@@ -17,7 +17,6 @@ from hybrid.base.rng import fresh_seed, rng_for
 from hybrid.evaluation.attacks.retraining import most_rows, trainings
 from hybrid.evaluation.options import TORCH_HINT, RetrainOptions
 from hybrid.evaluation.run_metrics import check_options
-from hybrid.hierarchy.labels import level_words
 from hybrid.hierarchy.load import load_hierarchies
 from hybrid.operations.deliver import SYNTHETIC, DeliverOptions, check_targets
 from hybrid.pipeline.child_run import ChildRun
@@ -29,7 +28,7 @@ from hybrid.pipeline.early_refusals import too_great_k
 from hybrid.pipeline.evaluation_price import foreseen_evaluation, repeated_seconds, untried
 from hybrid.pipeline.identifying_texts import identifying_problems, kept_columns
 from hybrid.pipeline.inputs import WarehouseInputs
-from hybrid.pipeline.level_findings import level_findings, put_back, technique_findings
+from hybrid.pipeline.level_findings import columns_of, level_findings, put_back, technique_findings
 from hybrid.pipeline.links import in_table
 from hybrid.pipeline.pipeline import Pipeline
 from hybrid.pipeline.private_mode import refuse_undeclared
@@ -415,10 +414,8 @@ def _of_linked(config: RunConfig) -> list[Finding]:
 def _labels_below(table: ChildRun) -> Iterator[Finding]:
     found, name = table.anonymized, table.name
     assert found is not None
-    result, back, frame = found.result, put_back(table.link.people.config), table.train.frame
-    for column, level in (result.levels or {}).items():
-        values, words = frame[column].nunique(), level_words(table.hierarchies[column], level)
-        yield Finding("note", f"{name}.{column}: {values:,} values, while protected: {words}; then {back}")
+    result = found.result
+    yield from columns_of(found.labels, table.train, put_back(table.link.people.config), f"{name}.")
     yield Finding(
         "ok",
         f"{name}: every row has, with the rows above it, labels of rows of at least {result.smallest} persons; "

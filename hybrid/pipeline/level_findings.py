@@ -19,6 +19,7 @@ from hybrid.base.manifest import Recorder
 from hybrid.base.progress import silent
 from hybrid.base.rng import rng_for
 from hybrid.constraints.registry import learns_values
+from hybrid.hierarchy import LabelTable
 from hybrid.hierarchy.load import load_hierarchies
 from hybrid.pipeline.anonymization import Anonymization
 from hybrid.pipeline.config import RunConfig
@@ -141,18 +142,9 @@ def _columns(people: Table, found: Anonymization, costs: RuleCosts, back: str) -
 
 def _mixed_levels(people: Table, found: Anonymization, back: str) -> Iterator[Finding]:
     """Findings about columns whose level differs from record to record."""
-    labels, words = found.anonymized.labels, LevelWords.named(found.hierarchies, ages_among(found.hierarchies))
-    lost = _amount_lost(found.options, found.anonymized)
+    labels, lost = found.anonymized.labels, _amount_lost(found.options, found.anonymized)
     yield Finding("note", f"k={found.options.k}: local recoding costs {lost}, and leaves nobody out")
-    for at, name in enumerate(labels.quasi_identifiers):
-        levels = found.hierarchies[name].level_of()[labels.nodes[:, at]]
-        shares = np.bincount(levels, minlength=found.hierarchies[name].n_levels) / len(levels)
-        each = [f"{words.of[name][level]} in {_percent(share)}" for level, share in enumerate(shares) if share]
-        said = f"{', '.join(each)} of the rows" if len(each) > 1 else words.of[name][int(levels[0])]
-        values, mostly_gone = int(people.frame[name].nunique()), shares[words.roots[name]] > 0.5
-        counts = f"{name}: {values:,} values"
-        message = f"{counts}, while protected: {said}; then {back}" if levels.any() else f"{counts}; {said}"
-        yield Finding("note", message, _KEEP_MORE if mostly_gone else "")
+    yield from columns_of(labels, people, back)
     if found.protection is not None:
         yield from _rare(people, found.protection)
     if found.options.models:
@@ -162,6 +154,20 @@ def _mixed_levels(people: Table, found: Anonymization, back: str) -> Iterator[Fi
         if found.anonymized.result.loss["value"] > (1 + CLEARLY) * price.result.loss["value"] and without != lost:
             rules = " and ".join(words_of(model) for model in found.options.models)
             yield Finding("note", f"because of {rules}, that is {lost} instead of {without}", _RULE)
+
+
+def columns_of(labels: LabelTable, people: Table, back: str, table: str = "") -> Iterator[Finding]:
+    """Finding on the levels of each column, which may differ from row to row; ``table``: before its name."""
+    words = LevelWords.named(labels.hierarchies, ages_among(labels.hierarchies))
+    for at, name in enumerate(labels.quasi_identifiers):
+        levels = labels.hierarchies[name].level_of()[labels.nodes[:, at]]
+        shares = np.bincount(levels, minlength=labels.hierarchies[name].n_levels) / len(levels)
+        each = [f"{words.of[name][level]} in {_percent(share)}" for level, share in enumerate(shares) if share]
+        said = f"{', '.join(each)} of the rows" if len(each) > 1 else words.of[name][int(levels[0])]
+        values, mostly_gone = int(people.frame[name].nunique()), shares[words.roots[name]] > 0.5
+        counts = f"{table}{name}: {values:,} values"
+        message = f"{counts}, while protected: {said}; then {back}" if levels.any() else f"{counts}; {said}"
+        yield Finding("note", message, _KEEP_MORE if mostly_gone else "")
 
 
 def _amount_lost(options: AnonymizeOptions, found: AnonymizedTable) -> str:

@@ -271,7 +271,7 @@ class Pipeline(ListedNames, Run[Sources]):
 
     @cached_property
     def anonymization(self) -> AnonymizationResult | None:
-        """How the person table was anonymized, and the tables below it; None without anonymization."""
+        """Result of anonymizing the person table and those below it; None without anonymization."""
         if self.anonymized is None:
             return None
         others = {name: table.anonymized for name, table in self.tables.items() if table is not self.person}

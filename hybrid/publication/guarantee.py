@@ -407,8 +407,8 @@ def _person_table(config: Mapping[str, Any], result: AnonymizationResult) -> Ite
         )
         several = "Two rows" if one.known_rows == 1 else "Three rows"
         yield (
-            f"{several} of a person in {name}, and how many rows somebody has there, can be those of a single person: "
-            "k-anonymity of whole histories is not promised."
+            f"{several} of a person in {name}, and the number of rows of a person there, can be those of a single "
+            "person: k-anonymity of whole histories is not promised."
         )
 
 

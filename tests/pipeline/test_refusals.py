@@ -16,7 +16,7 @@ OF_A_PLACE = {
     "constraints beside tables",
     "a research order",
     "references protected by the category other",
-    "roles outside of the person table",
+    "weights of other tables",
     "anonymize.models of other tables",
 }
 """Features of linked tables, found where the tables are."""

@@ -224,7 +224,8 @@ FALSIFIERS: Falsifiers = {
     ),
     r"In .* were generalized: every row that was not suppressed has, .* at least \d+ persons \(checked again on the "
     r"finished table\); .* rows were suppressed, and with them all rows of .* persons who have any\.": LABELS_BELOW,
-    r"(Two|Three) rows of a person in .*, and how many rows .*: k-anonymity of whole histories is not promised\.": (
+    r"(Two|Three) rows of a person in .*, and the number of rows .*: k-anonymity of whole histories is not "
+    r"promised\.": (
         f"{EVENTS}::test_two_known_rows_are_shared_by_k_persons",
         f"{EVENTS}::test_two_rows_of_a_person_can_be_those_of_one_person_alone",
     ),

@@ -43,28 +43,37 @@ _LEFT_BEHIND = 0.3
 def recode(task: SearchProblem, progress: Progress) -> Recoding:
     """Generalize cell by cell; nothing is suppressed.
 
+    Where a column is fixed (:attr:`~hybrid.anonymize.options.AnonymizeOptions.levels`; only labels of rows above are),
+    rows whose class at the roots of all others violates a model are.
+
     Raises
     ------
     InfeasibleError
-        The whole table as one class violates a model.
+        The whole table as one class violates a model; of a fixed column, more rows or persons than may be left out.
     """
     lattice = task.lattice
     loss = task.loss(lattice)
     if not isinstance(loss, CellLoss):
         raise TypeError("local recoding needs a loss of cells")
     found = task.checker(lattice).check(lattice.top)
-    if found.n_suppressed:
+    suppressed = np.zeros(task.records.n_distinct, dtype=bool)
+    if task.options.levels:
+        suppressed = found.distinct(found.suppressed)
+        gone = 0 if task.records.rows_are_persons else task.records.persons.gone(suppressed)
+        too_many = found.n_suppressed > task.allowed or gone > task.allowed_persons or bool(suppressed.all())
+    else:
+        too_many = found.n_suppressed > 0
+    if too_many:
         raise infeasible_error(task, Infeasible(found.n_suppressed, lattice.top, True, 1))
     best: tuple[LossScore, Nodes] | None = None
     for at, split_cost in enumerate(SPLIT_COSTS):
         progress("recode", at, len(SPLIT_COSTS))
-        nodes = TopDown(task, loss, split_cost).run()
+        nodes = TopDown(task, loss, split_cost).run(np.flatnonzero(~suppressed))
         score = loss.score_nodes(nodes)
         if best is None or score.value < best[0].value:
             best = score, nodes
     score, nodes = best  # type: ignore[misc]
-    kept = np.zeros(task.records.n_distinct, dtype=bool)
-    return Recoding(nodes.T, kept, None, score, score.value)
+    return Recoding(nodes.T, suppressed, None, score, score.value)
 
 
 @dataclass(frozen=True)
@@ -102,7 +111,9 @@ class TopDown:
         self.checker = task.checker(task.lattice)
         self.whole = self.checker.bases.whole
         hierarchies = task.records.hierarchies
-        self.nodes = np.stack([np.full(self.records.n_distinct, h.root, dtype=np.int32) for h in hierarchies])
+        fixed = task.options.levels
+        columns = zip(self.records.names, hierarchies, self.records.leaves, strict=True)
+        self.nodes: Nodes = np.stack([tree.node_of[leaves, fixed.get(name, -1)] for name, tree, leaves in columns])
         self.level_of = [hierarchy.level_of() for hierarchy in hierarchies]
         self.weights = self.records.counts.astype(np.float64)
 
@@ -112,7 +123,8 @@ class TopDown:
         With ``among``, only these distinct rows are split, and all others stay at the roots.
         """
         open_rows = np.arange(self.records.n_distinct) if among is None else among
-        classes = np.zeros(len(open_rows), dtype=np.int64)
+        columns = ((self.nodes[at][open_rows], h.n_nodes) for at, h in enumerate(self.records.hierarchies))
+        classes, _ = group_rows(*pack_small(columns, len(open_rows)))
         while len(open_rows):
             n_classes = int(classes.max()) + 1
             splits = [self._split(at, open_rows, classes, n_classes) for at in range(len(self.nodes))]

@@ -16,6 +16,7 @@ from hypothesis import strategies as st
 from hybrid.anonymize.options import AnonymizeOptions
 from hybrid.anonymize.verify_table import covered
 from hybrid.base.errors import ConfigError, HybridError, InfeasibleError
+from hybrid.base.progress import silent
 from hybrid.hierarchy import Hierarchy
 from hybrid.pipeline import event_labels
 from hybrid.pipeline.check import diagnose
@@ -71,6 +72,23 @@ def test_k_persons_share_the_labels_of_each_row_and_of_all_rows_above(run: Pipel
         assert result is not None and len(joint) > 50 and len(people) > 3, name
         assert people.min() == result.result.smallest >= 3, name
         assert result.result.with_above and set(result.result.columns) == set(result.quasi_identifiers)
+
+
+def test_local_recoding_keeps_the_labels_above_and_more_rows(run: Pipeline, tmp_path: Path) -> None:
+    local = run_in(tmp_path, recoding="local")
+    for name, joint in joint_labels(local).items():
+        result = local.tables[name].anonymized.result
+        assert joint.groupby("labels")["person"].nunique().min() == result.smallest >= 3, name
+        assert result.suppressed <= 0.3 * result.records and result.levels is None
+    same = run.tables["visits"].anonymization
+    options = same.options.model_copy(update={"recoding": "local"})
+    found = anonymize_below(same.train, same.above, same.hierarchies, options, silent)
+    assert found.result.suppressed < same.anonymized.result.suppressed, (
+        "only rows that no label of their own would keep"
+    )
+    assert len(set(zip(same.above[found.rows], map(tuple, found.labels.nodes), strict=True))) == found.result.classes
+    said = [finding.message for finding in diagnose(local.config)]
+    assert any(one.startswith("visits.admitted: ") and "of the rows; then" in one for one in said)
 
 
 def test_labels_of_their_own_alone_would_not_be_enough(run: Pipeline, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -224,7 +242,6 @@ def test_no_claim_of_differential_privacy_rests_on_columns_of_other_tables(run: 
 @pytest.mark.parametrize(
     ("anonymize", "said"),
     [
-        ({"recoding": "local"}, "anonymize.recoding: local"),
         ({"suppressed": "coarsen"}, "anonymize.suppressed: coarsen"),
         ({"technique": "microaggregation"}, "anonymize.technique"),
     ],
@@ -281,7 +298,7 @@ def test_every_class_of_any_table_has_k_persons(rows: list[tuple[int, int, str]]
     table = Table(wards, Schema((column,)), frame["person"].to_numpy(dtype=np.int64))
     options = AnonymizeOptions(k=k, suppression_limit=1.0)
     try:
-        found = anonymize_below(table, frame["above"].to_numpy(), {"ward": tree()}, options, lambda *_: None)
+        found = anonymize_below(table, frame["above"].to_numpy(), {"ward": tree()}, options, silent)
     except HybridError:
         assert frame.groupby("above")["person"].nunique().max() < k
         return
