@@ -257,9 +257,9 @@ def dcr_score(context: Context) -> Measure:
         )
         for train, control in _pairs(context)
     ]
-    results = [_score(*pair, alpha) for pair in pairs]
     kept = context.kept("train", ("train", "control"))
-    value, tau, rows, people = np.mean(results, axis=0) / (kept, 1, 1, 1)
+    tau, rows, beside, people = np.mean([_near(*pair, alpha) for pair in pairs], axis=0)
+    value = _score(rows, beside, people) / kept
     rng = context.random("dcr_score")
     draws = np.array([_resampled(pairs, alpha, rng) for _ in range(BOOTSTRAPS)]) / kept
     tail = (1 - context.options.confidence) / 2
@@ -278,18 +278,22 @@ def dcr_score(context: Context) -> Measure:
     return Measure(float(value), low, high, 0.0, len(pairs[0][0]), details).above(0.0)
 
 
-def _score(to_train: Array, to_control: Array, people: Array, alpha: float) -> tuple[float, float, float, float]:
-    """PS' of distances of rows and of people to each other; tau, p_S and p_R."""
-    tau = float(np.quantile(people, alpha))
-    near, beside, real = (float((each <= tau + TIE * (1 + tau)).mean()) for each in (to_train, to_control, people))
-    expected = min(max(near, beside), real)
-    return (near - expected) / (1 - expected) if expected < 1 else 0.0, tau, near, real
+def _near(to_train: Array, to_control: Array, people: Array, alpha: float) -> Array:
+    """tau, p_S, p_V and p_R of the distances of rows, and of people to each other."""
+    tau = np.quantile(people, alpha)
+    return np.array([tau, *((each <= tau + TIE * (1 + tau)).mean() for each in (to_train, to_control, people))])
+
+
+def _score(near: float, beside: float, people: float) -> float:
+    """PS' of p_S, p_V and p_R."""
+    expected = min(max(near, beside), people)
+    return (near - expected) / (1 - expected) if expected < 1 else 0.0
 
 
 def _resampled(pairs: list[tuple[Array, Array, Array]], alpha: float, rng: np.random.Generator) -> float:
     to_train, to_control, people = pairs[int(rng.integers(len(pairs)))]
     rows = rng.integers(len(to_train), size=len(to_train))
-    return _score(to_train[rows], to_control[rows], rng.choice(people, len(people)), alpha)[0]
+    return _score(*_near(to_train[rows], to_control[rows], rng.choice(people, len(people)), alpha)[1:])
 
 
 def _printed(mine: Array, other: Array, alpha: float, rows_per_record: float) -> float:
