@@ -23,6 +23,7 @@ from hybrid.base.language import (
 from hybrid.base.words import named
 from hybrid.evaluation.planted_leaks import FORMS, LEAKS
 from hybrid.pipeline.evaluation_price import EvaluationSeconds
+from hybrid.publication.actions import ACTIONS, NOISE
 from hybrid.publication.description.statement import UNFIT
 from hybrid.publication.dossier.dossier import headings
 from hybrid.publication.policy import load_policy, packaged_policies
@@ -117,6 +118,7 @@ def test_packaged_policies_and_headings_are_known() -> None:
     texts += [headings()["note"], *(part[key].strip() for part in parts for key in ("title", "about"))]
     texts += [item[key] for part in parts for item in part["items"] for key in ("heading", "person")]
     texts += [*UNFIT.values(), *LEAKS, *(leak.words.format(size="1 %") for leak in LEAKS.values())]
+    texts += [*ACTIONS, *NOISE]
     texts += [words for words in FORMS.values() if "{" not in words]
     for text in filter(None, texts):
         assert GERMAN.say(text) != text or text in ("copy",), text
