@@ -247,3 +247,8 @@ def test_a_group_with_a_name_of_the_program_is_said_within_a_sentence() -> None:
     )
     rest = "15,4 % statt 14,7 %, wo stay 8 und mehr ist, und 23,8 % statt 35,0 %, wo stay unter 3 ist"
     assert said.startswith("nation") and "seltene Werte zusammen" in said and rest in said
+
+
+def test_the_full_stop_of_a_sentence_is_no_part_of_its_last_value() -> None:
+    english = "heart is True: 5 % instead of 60 % where ward is medicine, and 3 % instead of 100 % where ward is eyes."
+    assert GERMAN.say(f"{english} The score is 0.9 (between 0.8 and 1).").split(". ")[0].endswith("wo ward eyes ist")
