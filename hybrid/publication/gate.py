@@ -270,10 +270,12 @@ def _advised(check: Check, rule: PolicyRule, facts: Facts, at: Situation) -> Che
         return check
     if check.status == "not judged":
         without = SplitOptions.model_validate(facts.config.get("split") or {}).control == 0
-        further: list[ActionName] = [EVERYBODY] if rule.detects and without else []
-        groups = [name for name in rule.actions if name == "larger groups" and facts.anonymization is None]
+        names: list[ActionName] = [
+            one for one in rule.actions if one == "larger groups" and facts.anonymization is None
+        ]
+        names += [EVERYBODY] if rule.detects and without else []
         hint = check.hint if facts.private or check.hint != rule.hint else ""
-        return with_actions(check, groups + further, hint or _UNMEASURED, at)
+        return with_actions(check, names, hint or _UNMEASURED, at)
     place = check.column, check.table
     found = None if check.metric is None else facts.evaluation.find(check.metric, "synthetic", *place)
     details = found.outcome.details if found is not None and isinstance(found.outcome, Measure) else None
