@@ -270,7 +270,7 @@ class Language:
         found = [self._heaviest(text)]
         if text.endswith(".") and not _BOUNDARY.search(text):
             weight, bare = self._heaviest(text[:-1])
-            found.append((weight, bare and f"{bare}."))
+            found.insert(0, (weight, bare and f"{bare}."))  # a full stop is the sentence's rather than a value's
         _, best = max(found, key=lambda one: one[0])
         if best is not None or not text[:1].isupper():
             return best

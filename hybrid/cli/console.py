@@ -198,8 +198,8 @@ def _verdict(verdict: Verdict, draw: str, promise: Sequence[str], language: Lang
     for check in verdict.open_checks:
         words = f"{own(check.rule)}: {say(check.message)}"
         yield styled("  ", (_padded(say(check.status), 11), COLORS[check.status]), words)
-        if check.hint:
-            yield f"             {say(f'try: {check.hint}')}"
+        if to_try := check.to_try(language):
+            yield f"             {language.say('try: {hint}', hint=to_try)}"
     yield f"  {say(folded(verdict))}"
     for said in filter(None, (*accepted_sentences(verdict.checks), not_tried(verdict.checks))):
         yield f"  {say(said)}"

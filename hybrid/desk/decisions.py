@@ -15,11 +15,12 @@ from hybrid.base.errors import ApprovalNeeded, ConfigError, HybridError, Problem
 from hybrid.base.regular_file import LARGEST, read_regular
 from hybrid.desk.desk import Desk, command, form_fields, known_name, run_folder, segment
 from hybrid.desk.editor import state_of
-from hybrid.desk.remedies import Remedy, remedies_of
+from hybrid.desk.remedies import remedies_of
 from hybrid.desk.under_way import start_run
 from hybrid.jobs.release import read_candidate
 from hybrid.pipeline.config import RunConfig
 from hybrid.pipeline.draft import Draft
+from hybrid.publication.actions import Action, yaml_value
 from hybrid.publication.approvals import (
     SignedStatement,
     accepted,
@@ -112,14 +113,16 @@ def routes(desk: Desk) -> list[Route]:
         state, wanted = form_fields(request, "state", "remedy")
         config = editor.read().config
         offered = remedies(run, verdict_of(run), config).values()
-        known = {f"{one.key}={one.value}": one for each in offered for one in each}
+        known = {one.line: one for each in offered for one in each}
         chosen = known[known_name(list(known), wanted, "action")]
 
         def action(draft: Draft) -> None:
             draft[chosen.key] = chosen.value
 
         editor.change(state, action)
-        desk.clicks.note("POST", request.url.path, command("edit", editor.path, wanted))
+        desk.clicks.note(
+            "POST", request.url.path, command("edit", editor.path, f"{chosen.key}={yaml_value(chosen.value)}")
+        )
         return start_run(desk, request)
 
     return [
@@ -159,14 +162,14 @@ def decision(desk: Desk, run: FinishedRun, verdict: Verdict, language: str) -> d
     }
 
 
-def remedies(run: FinishedRun, verdict: Verdict, config: RunConfig) -> dict[str, list[Remedy]]:
+def remedies(run: FinishedRun, verdict: Verdict, config: RunConfig) -> dict[str, list[Action]]:
     """Actions on the unmet checks of a run, by rule; none for a run of other data."""
     if config.name != run.data_set:
         return {}
     return {check.rule: list(remedies_of(check, config)) for check in verdict.open_checks}
 
 
-def _actions(desk: Desk, run: FinishedRun, verdict: Verdict) -> tuple[dict[str, list[Remedy]], str]:
+def _actions(desk: Desk, run: FinishedRun, verdict: Verdict) -> tuple[dict[str, list[Action]], str]:
     """Actions, and the state of the configuration they change; none where that is wrong at the moment."""
     if desk.editor is None:
         return {}, ""

@@ -414,9 +414,8 @@ class Pipeline(ListedNames, Run[Sources]):
         """
         policy = self.policy if self.judge_power else self.policy.without_detection()
         draws = 1 if self.draw is None else self.draw.number
-        result = self.anonymization
-        private = self.config.privacy is not None
-        found = judge(policy, self.evaluation, result, draws=draws, power=self.power, private=private)
+        result, config = self.anonymization, self.config.model_dump(mode="json")
+        found = judge(policy, self.evaluation, result, draws=draws, power=self.power, config=config)
         return with_roles(found, self.roles)
 
     def verdict_of(self, name: str) -> Verdict:

@@ -298,7 +298,7 @@ def verdict_of(run: FinishedRun, draws: int | None = None) -> Verdict:
     """
     number = (run.draw or 1) if draws is None else draws
     try:
-        found = judge(run.policy, run.evaluation, run.anonymization, draws=number, power=run.power, private=run.is_dp)
+        found = judge(run.policy, run.evaluation, run.anonymization, draws=number, power=run.power, config=run.config)
         return with_roles(found, DecidedRoles.from_json(run.manifest.get("roles")))
     except DAMAGE:
         raise damaged(run.folder) from None

@@ -58,9 +58,15 @@ class FinishedRun:
         return str(self.manifest["name"])
 
     @property
+    def config(self) -> Mapping[str, Any]:
+        """The configuration as resolved (JSON types)."""
+        found: Mapping[str, Any] = self.manifest["config"]
+        return found
+
+    @property
     def is_dp(self) -> bool:
         """True under ``privacy.mode: dp``: the release holds no figure of records."""
-        return is_dp(self.manifest["config"])
+        return is_dp(self.config)
 
     def source_of(self, name: str) -> Path:
         return self.folder / (PUBLIC_REPORT if self.is_dp and name == REPORT else name)
@@ -68,7 +74,7 @@ class FinishedRun:
     @property
     def language(self) -> Language:
         """Language of the pages about the run."""
-        return language_of((self.manifest["config"].get("publish") or {}).get("language"))
+        return language_of((self.config.get("publish") or {}).get("language"))
 
     @property
     def pages(self) -> list[str]:

@@ -12,13 +12,15 @@ from hybrid.anonymize.result import AnonymizationResult
 from hybrid.base.errors import ConfigError, Problem
 from hybrid.evaluation.engine.intervals import quantile, simultaneous
 from hybrid.evaluation.measure import AllRows, Crossed, Evaluation, Measure, Subject
+from hybrid.publication.actions import ActionName, Situation, with_actions
 from hybrid.publication.composition import Exposure
 from hybrid.publication.criteria import Criterion, criterion_of
 from hybrid.publication.policy import Policy
-from hybrid.publication.power import Power, power_checks
+from hybrid.publication.power import MORE_PEOPLE, Power, power_checks
 from hybrid.publication.rules import KINDS
-from hybrid.publication.rules.metric import about
-from hybrid.publication.rules.rule import Facts, text_of
+from hybrid.publication.rules.anonymity import AnonymityRule
+from hybrid.publication.rules.metric import MetricRule, about
+from hybrid.publication.rules.rule import Facts, PolicyRule, RuleKind, text_of
 from hybrid.publication.verdict import CONTENT, REPEATED, Check, Verdict
 from hybrid.table.split import CROSS, SplitOptions
 
@@ -68,8 +70,12 @@ ALL_ROWS = "all rows"
 """Start of the names of the checks."""
 COPIES = "identical_match"
 """Metric whose rule limits the excess of exact copies."""
-_ALL_ROWS_HINT = "release no more rows than are judged (synthesize.rows up to part_rows), or let a person decide"
+_ALL_ROWS_HINT = "release no more rows than are judged, or let a person decide"
 _CONFIDENCE = 0.95
+_UNMEASURED = "mend what kept it from being measured, or let a person decide without it"
+_NEARER: tuple[ActionName, ...] = ("smaller groups", "smaller leaves")
+"""Actions on rows that keep away from the people in the data."""
+EVERYBODY: ActionName = "everybody as control"
 
 
 def all_rows_checks(policy: Policy, found: AllRows | None) -> Iterator[Check]:
@@ -90,9 +96,13 @@ def all_rows_checks(policy: Policy, found: AllRows | None) -> Iterator[Check]:
     yield Check(f"{ALL_ROWS}: attacks", "not judged", message, _ALL_ROWS_HINT)
 
 
+def _rule_of_copies(policy: Policy) -> MetricRule | None:
+    return next((rule for rule in policy.rules if rule.metric == COPIES and rule.compare == "excess"), None)
+
+
 def _copies(policy: Policy, found: AllRows) -> Check:
     name = f"{ALL_ROWS}: exact copies"
-    rule = next((rule for rule in policy.rules if rule.metric == COPIES and rule.compare == "excess"), None)
+    rule = _rule_of_copies(policy)
     if not found.control or rule is None:
         lacks = "there are no control records" if rule is not None else f"the policy has no rule about {COPIES}"
         return Check(name, "not judged", f"copies among all rows are not judged: {lacks}", _ALL_ROWS_HINT)
@@ -104,9 +114,9 @@ def _copies(policy: Policy, found: AllRows) -> Check:
         f"{_percent(shares[1])} % of people never seen; the excess is at least {_percent(max(low, 0))} %"
     )
     if rule.block is not None and low > rule.block:
-        return Check(name, "block", message, rule.hint, metric=COPIES)
+        return Check(name, "block", message, metric=COPIES)
     if rule.review is not None and low > rule.review:
-        return Check(name, "review", message, rule.hint, metric=COPIES)
+        return Check(name, "review", message, metric=COPIES)
     return Check(name, "pass", message, metric=COPIES)
 
 
@@ -187,7 +197,7 @@ def judge(
     exposure: Exposure | str | None = None,
     draws: int = 1,
     power: Power | None = None,
-    private: bool = False,
+    config: Mapping[str, Any] | None = None,
 ) -> Verdict:
     """Apply every rule of a policy; the worst status wins.
 
@@ -202,8 +212,9 @@ def judge(
         How often this data was drawn under this policy, this run included; 1 or more.
     power : Power or None
         Which planted leaks the verdict noticed; None: none were planted.
-    private : bool
-        Whether the configuration has ``privacy.mode: dp``. The rules are the same; hints name what there is to change.
+    config : mapping or None
+        The configuration as resolved (JSON types), which decides what there is left to change; None: not known. The
+        rules are the same.
 
     Returns
     -------
@@ -222,7 +233,7 @@ def judge(
         exposure,
         confidence_of_each(policy, evaluation),
         policy.trust,
-        private,
+        config or {},
         strictness(draws),
     )
     problems = [
@@ -232,20 +243,59 @@ def judge(
     ]
     if problems:
         raise ConfigError(problems)
-    rules = [
-        (kind, rule.model_copy(update={"hint": kind.private_hint(rule)}) if private else rule)
-        for kind, rule in policy.by_kind()
-    ]
-    checks = [check for kind, rule in rules for check in kind.judge(rule, facts)]
-    if not private and any(check.metric in CONTENT and check.status in ("review", "block") for check in checks):
+    at = Situation(facts.config, anonymization, _least_k(policy))
+    rules = [(kind, _under_noise(kind, rule) if facts.private else rule) for kind, rule in policy.by_kind()]
+    checks = [_advised(check, rule, facts, at) for kind, rule in rules for check in kind.judge(rule, facts)]
+    if not facts.private and any(check.metric in CONTENT and check.status in ("review", "block") for check in checks):
         checks = [_of_too_few(check) for check in checks]
     of_tables = (*all_rows_checks(policy, evaluation.all_rows), *crossed_checks(evaluation.crossed))
-    whole = (*power_checks(policy, power), *of_tables)
+    whole = (_seen_further(check, _rule_of_copies(policy), at) for check in (*power_checks(policy, power), *of_tables))
     return Verdict.of(f"{policy.name} {policy.version}", (*checks, *whole))
 
 
+def _under_noise(kind: RuleKind[Any], rule: PolicyRule) -> PolicyRule:
+    actions, hint = kind.under_noise(rule)
+    return rule.model_copy(update={"actions": actions, "hint": hint})
+
+
+def _least_k(policy: Policy) -> int:
+    asked = (rule for rule in policy.all_rules if isinstance(rule, AnonymityRule) and rule.quantity == "k")
+    limits = [limit for rule in asked for limit in (rule.review, rule.block)]
+    return math.ceil(max(filter(None, limits), default=2))
+
+
+def _advised(check: Check, rule: PolicyRule, facts: Facts, at: Situation) -> Check:
+    """The check with what is left to try, where it does not pass."""
+    if check.rule != rule.name or check.decision == "pass":
+        return check
+    if check.status == "not judged":
+        without = SplitOptions.model_validate(facts.config.get("split") or {}).control == 0
+        names: list[ActionName] = [
+            one for one in rule.actions if one == "larger groups" and facts.anonymization is None
+        ]
+        names += [EVERYBODY] if rule.detects and without else []
+        hint = check.hint if facts.private or check.hint != rule.hint else ""
+        return with_actions(check, names, hint or _UNMEASURED, at)
+    place = check.column, check.table
+    found = None if check.metric is None else facts.evaluation.find(check.metric, "synthetic", *place)
+    details = found.outcome.details if found is not None and isinstance(found.outcome, Measure) else None
+    here = replace(at, column=check.column, table=check.table, details=details)
+    keeps_away = check.excess is not None and check.excess[1] < 0
+    return with_actions(check, _NEARER if keeps_away else rule.actions, check.hint, here)
+
+
+def _seen_further(check: Check, copies: MetricRule | None, at: Situation) -> Check:
+    """The check of planted leaks, or of all rows, with the action by which more would be seen, or fewer be copied."""
+    if check.metric == COPIES and copies is not None and check.decision != "pass":
+        return with_actions(check, copies.actions, copies.hint, at)
+    names: dict[str, ActionName] = {MORE_PEOPLE: EVERYBODY, _ALL_ROWS_HINT: "all rows judged"}
+    name = names.get(check.hint)
+    return check if name is None or not at.config else with_actions(check, [name], check.hint, at)
+
+
 def _of_too_few(check: Check) -> Check:
-    return replace(check, hint=TOO_FEW) if check.metric in REPEATED and check.decision != "pass" else check
+    is_open = check.metric in REPEATED and check.decision != "pass"
+    return replace(check, hint=TOO_FEW, actions=()) if is_open else check
 
 
 def confidence_of_each(policy: Policy, evaluation: Evaluation) -> dict[Criterion | None, float]:

@@ -27,10 +27,8 @@ POWER = "power"
 NOT_MEASURED = "no leaks were planted into this table"
 BLOCKED = "the table is blocked as it is"
 """Reason against planting leaks into a table that a rule about people never seen blocks anyway."""
-_HINT, _HINT_OF_CROSS = (
-    "set split.control: cross, take more control records or a larger table, or accept by name",
-    "take a larger table, or accept by name",
-)
+MORE_PEOPLE = "take a larger table, or accept by name"
+"""Hint where a leak of this size would not be noticed."""
 
 
 def _whole_group(sizes: dict[LeakName, float]) -> dict[LeakName, float]:
@@ -166,7 +164,9 @@ def power_checks(policy: Policy, power: Power | None) -> Iterator[Check]:
         leaks = () if power is None else tuple(leak for leak in power.leaks if (leak.kind, leak.size) == (kind, size))
         if power is None or {leak.way for leak in leaks} != {leak.way for leak in LEAKS[kind].ways}:
             words = LeakTrials(kind, size, 0).words
-            yield Check(f"{POWER}: {kind}", "not judged", f"unknown whether {words} would pass: {NOT_MEASURED}", _HINT)
+            yield Check(
+                f"{POWER}: {kind}", "not judged", f"unknown whether {words} would pass: {NOT_MEASURED}", MORE_PEOPLE
+            )
         else:
             found = _check(leaks, power)
             yield found if size <= asked else _accepted(found, kind, asked, small)
@@ -196,7 +196,6 @@ def _check(leaks: Sequence[LeakTrials], power: Power) -> Check:
     tried = [leak for leak in leaks if leak.lacks is None] or leaks
     leak = min(tried, key=lambda leak: (leak.reached, bool(leak.made), leak.noticed / max(leak.made, 1)))
     name, against = f"{POWER}: {leak.kind}", f"with {power.control:,} control records"
-    hint = _HINT_OF_CROSS if power.control == power.people else _HINT
     if leak.reached:
         low, _ = share_interval(leak.noticed / leak.made, leak.made, CONFIDENCE)
         of_each = " of each" if len(tried) > 1 else ""
@@ -208,11 +207,11 @@ def _check(leaks: Sequence[LeakTrials], power: Power) -> Check:
     if not leak.made:
         words = _words(leak.kind, leak.size, [one.way for one in tried if one.reason == leak.reason])
         message = f"unknown whether {words} would pass: {leak.reason}"
-        hint = "mend what blocks the table; then leaks are planted" if leak.reason == BLOCKED else hint
+        hint = "mend what blocks the table; then leaks are planted" if leak.reason == BLOCKED else MORE_PEOPLE
         return Check(name, "not judged", message, hint, applies=leak.lacks is None)
     trials = f"{leak.noticed} of {leak.made} trials"
     message = f"unknown: {against}, {leak.words} were noticed in {trials} only. So small a leak may go unnoticed."
-    return Check(name, "not judged", message, hint)
+    return Check(name, "not judged", message, MORE_PEOPLE)
 
 
 def worst_power(found: Mapping[str, Power]) -> Power | None:

@@ -143,7 +143,7 @@ def publish(
     ledger = Ledger(private_dir)
     roles = _decided(run)
     draw = count_run(private_dir, run)
-    alone = judge(run.policy, run.evaluation, run.anonymization, draws=draw.number, power=run.power, private=run.is_dp)
+    alone = judge(run.policy, run.evaluation, run.anonymization, draws=draw.number, power=run.power, config=run.config)
     _refuse_blocked(run, alone, ledger, private_dir)
     with opened(releases_dir):
         ledger.settle(releases_dir)
@@ -153,7 +153,7 @@ def publish(
             _refuse_unknown(releases_dir, tags["release_tag"], ledger)
         history = joined_history(run, ledger, releases_dir, private_dir)
         found = judge(
-            run.policy, run.evaluation, run.anonymization, history.exposure, draw.number, run.power, run.is_dp
+            run.policy, run.evaluation, run.anonymization, history.exposure, draw.number, run.power, run.config
         )
         verdict = with_roles(found, roles)
         _refuse_blocked(run, verdict, ledger, private_dir)
@@ -198,7 +198,7 @@ def _refuse_blocked(run: FinishedRun, verdict: Verdict, ledger: Ledger, private_
 
 
 def _problems(verdict: Verdict) -> list[Problem]:
-    return [Problem(f"{check.status}: {check.rule}: {check.message}", check.hint) for check in verdict.open_checks]
+    return [Problem(f"{check.status}: {check.rule}: {check.message}", check.to_try()) for check in verdict.open_checks]
 
 
 def _admit(run: FinishedRun, verdict: Verdict, ledger: Ledger) -> tuple[Acceptance, ...]:

@@ -10,6 +10,9 @@ from dataclasses import asdict, dataclass, fields
 from html import escape
 from typing import TYPE_CHECKING, Any, Literal, Self
 
+from hybrid.base.language import ENGLISH, Language
+from hybrid.publication.actions import Action
+
 if TYPE_CHECKING:
     import pandas as pd
 
@@ -34,14 +37,16 @@ _SHOWN = 12
 class Check:
     """One rule of the policy, applied.
 
-    ``message`` states in plain words what was found beside what was demanded; ``hint`` what to try. Neither holds a
-    record.
+    ``message`` states in plain words what was found beside what was demanded; ``hint`` what to try beside the
+    actions. Neither holds a record.
     """
 
     rule: str
     status: Status
     message: str
     hint: str = ""
+    actions: tuple[Action, ...] = ()
+    """Changes of the configuration that the run has not made, the best first."""
     applies: bool = True
     """Whether the rule is about this run; False only where the policy names the condition under which it is not."""
     details: str = ""
@@ -54,6 +59,8 @@ class Check:
     """That excess: 0 without a leak, within -1..1."""
     limit: float | None = None
     """What is allowed of it."""
+    column: str | None = None
+    """Column it is about, of a rule about each column."""
     accepted: str = ""
     """Leak that cannot be excluded, in plain words, where the policy accepts that for so small a table."""
     table: str | None = None
@@ -65,7 +72,13 @@ class Check:
     def from_json(cls, content: Mapping[str, Any]) -> Self:
         """Parse an entry of :meth:`Verdict.to_json`; entries of later versions are left out."""
         known = {entry.name for entry in fields(cls)}
-        return cls(**{name: value for name, value in content.items() if name in known})
+        found = {name: value for name, value in content.items() if name in known}
+        return cls(**found | {"actions": tuple(map(Action.from_json, found.get("actions", ())))})
+
+    def to_try(self, language: Language = ENGLISH) -> str:
+        """Actions, and further words, separated by semicolons."""
+        words = [language.own(self.hint)] if self.hint else []
+        return "; ".join([*(one.words(language) for one in self.actions), *words])
 
     @property
     def found(self) -> str:
@@ -120,7 +133,7 @@ class Verdict:
 
         rest = [check for check in self.checks if check.decision == "pass"]
         rows = [
-            {"rule": check.rule, "status": check.status, "message": check.message, "hint": check.hint}
+            {"rule": check.rule, "status": check.status, "message": check.message, "hint": check.to_try()}
             for check in (*self.open_checks, *rest)
         ]
         return pd.DataFrame(rows, columns=["rule", "status", "message", "hint"])
@@ -136,7 +149,7 @@ class Verdict:
     def _repr_html_(self) -> str:
         rows = "".join(
             f"<tr><td>{escape(check.status)}</td><td>{escape(check.rule)}</td><td>{escape(check.message)}</td>"
-            f"<td>{escape(check.hint)}</td></tr>"
+            f"<td>{escape(check.to_try())}</td></tr>"
             for check in self.open_checks
         )
         head = "<tr><th>status</th><th>rule</th><th>found</th><th>try</th></tr>"

@@ -126,7 +126,8 @@ def _intervals(present: pd.Series, whose: Codes, kind: Kind, minimum: int) -> Ce
     names = [texts[end - 1] for end in ends[:-1]]
     # The ends of the outer intervals would reveal their few records: they get one step, whatever they span.
     slots = [1, *np.diff(ends[:-1]), 1]
-    labels = [f"below {names[0]}", *(f"{a} to below {b}" for a, b in pairwise(names)), f"{names[-1]} and above"]
+    between = (FROM_TO.format(low, high) for low, high in pairwise(names))
+    labels = [BELOW.format(names[0]), *between, FROM.format(names[-1])]
     return Cells(tuple(labels), tuple(int(n) for n in slots), edges=tuple(texts[ends[0] - 1 : ends[-2]]), _bounds=kept)
 
 
@@ -233,16 +234,15 @@ def _texts(values: pd.Series) -> pd.Series:
 
 MISSING, RARE_TOGETHER = "missing", "rare values together"
 EVERYBODY, ALONE = "all people", "alone with their quasi-identifiers"
-"""Names of the program's own for groups, whatever column they are made by."""
+UNSHARED, SHARED_WITH_FEWER = "shared with no other record", "shared with fewer than {} others"
+PART_BY_SIZE = "part {} of {} by size"
+BELOW, FROM_TO, FROM = "below {}", "{} to below {}", "{} and above"
+"""Names of the program's own for groups, whatever column they are made by; numbers fill the places."""
 _NUMBER = r"[-−+<]?\d.*"
 _OWN = (
     *(MISSING, RARE_TOGETHER, EVERYBODY, ALONE),
-    *(
-        "shared with no other record",
-        rf"shared with fewer than {_NUMBER} others",
-        rf"part {_NUMBER} of {_NUMBER} by size",
-    ),
-    *(rf"below {_NUMBER}", rf"{_NUMBER} to below {_NUMBER}", rf"{_NUMBER} and above"),
+    *(UNSHARED, SHARED_WITH_FEWER.format(_NUMBER), PART_BY_SIZE.format(_NUMBER, _NUMBER)),
+    *(BELOW.format(_NUMBER), FROM_TO.format(_NUMBER, _NUMBER), FROM.format(_NUMBER)),
 )
 _NAMES = re.compile(rf"(.* )?({'|'.join(_OWN)})|\(.*\)", re.DOTALL)
 """Texts that end like a name of the program's own for a group, or are in brackets like one for an estimate."""

@@ -23,6 +23,7 @@ from hybrid.base.language import (
 from hybrid.base.words import named
 from hybrid.evaluation.planted_leaks import FORMS, LEAKS
 from hybrid.pipeline.evaluation_price import EvaluationSeconds
+from hybrid.publication.actions import ACTIONS, NOISE
 from hybrid.publication.description.statement import UNFIT
 from hybrid.publication.dossier.dossier import headings
 from hybrid.publication.policy import load_policy, packaged_policies
@@ -117,6 +118,7 @@ def test_packaged_policies_and_headings_are_known() -> None:
     texts += [headings()["note"], *(part[key].strip() for part in parts for key in ("title", "about"))]
     texts += [item[key] for part in parts for item in part["items"] for key in ("heading", "person")]
     texts += [*UNFIT.values(), *LEAKS, *(leak.words.format(size="1 %") for leak in LEAKS.values())]
+    texts += [*ACTIONS, *NOISE]
     texts += [words for words in FORMS.values() if "{" not in words]
     for text in filter(None, texts):
         assert GERMAN.say(text) != text or text in ("copy",), text
@@ -245,3 +247,8 @@ def test_a_group_with_a_name_of_the_program_is_said_within_a_sentence() -> None:
     )
     rest = "15,4 % statt 14,7 %, wo stay 8 und mehr ist, und 23,8 % statt 35,0 %, wo stay unter 3 ist"
     assert said.startswith("nation") and "seltene Werte zusammen" in said and rest in said
+
+
+def test_the_full_stop_of_a_sentence_is_no_part_of_its_last_value() -> None:
+    english = "heart is True: 5 % instead of 60 % where ward is medicine, and 3 % instead of 100 % where ward is eyes."
+    assert GERMAN.say(f"{english} The score is 0.9 (between 0.8 and 1).").split(". ")[0].endswith("wo ward eyes ist")

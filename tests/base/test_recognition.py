@@ -71,5 +71,5 @@ def test_an_unknown_text_is_given_up_soon() -> None:
 
 def test_what_is_said_with_facts_tries_no_pattern() -> None:
     counting = Counting(GERMAN.messages)
-    said = counting.language.say("Policy: {name}.", name="default 8")
-    assert said == GERMAN.say("Policy: {name}.", name="default 8") and counting.tried == 0
+    said = counting.language.say("Policy: {name}.", name="default 9")
+    assert said == GERMAN.say("Policy: {name}.", name="default 9") and counting.tried == 0

@@ -145,8 +145,10 @@ def test_common_mistakes(job: Path, capsys: pytest.CaptureFixture[str], command:
 def test_every_message_that_is_said_with_facts_is_said_somewhere() -> None:
     """Templates have the same places in both languages, and the program's text, or a part of it that makes them."""
     package = Path(hybrid.cli.__file__).parents[1]
-    page = (package / "lab" / "templates" / "lab.html").read_text(encoding="utf-8")
-    files = [*package.glob("cli/*.py"), package / "base" / "progress.py", package / "report/charts/exploration.py"]
+    pages = [package / "lab" / "templates" / "lab.html", package / "report/run/sections/content.py"]
+    page = "".join(file.read_text(encoding="utf-8") for file in pages)
+    others = ("base/progress.py", "report/charts/exploration.py", "publication/actions.py")
+    files = [*package.glob("cli/*.py"), *(package / name for name in others)]
     said = {
         node.value.strip("\n ")
         for file in files

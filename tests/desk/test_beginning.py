@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -14,9 +15,10 @@ from hybrid.base.errors import ConfigError
 from hybrid.desk import start
 from hybrid.desk.editor import Editor
 from hybrid.desk.overview import Overviews
-from hybrid.desk.remedies import Remedy, remedies_of
+from hybrid.desk.remedies import remedies_of
 from hybrid.desk.start import opened_place
 from hybrid.pipeline.config import load_config
+from hybrid.publication.actions import Action
 from hybrid.publication.verdict import Check
 from hybrid.report.run.render import section_of
 from tests.desk.open_desk import opened
@@ -121,28 +123,26 @@ def test_all_roles_are_saved_and_signed_at_once(table: Path) -> None:
         assert stale.status == 409 and "changed since this page was shown" in stale.text
 
 
-def test_a_hint_becomes_the_change_that_it_asks_for(table: Path) -> None:
+def test_an_action_becomes_a_button_where_it_changes_the_configuration(table: Path) -> None:
     config = hybrid.guess(table).config
-
-    def wanted(hint: str, **changes: object) -> list[Remedy]:
-        return list(remedies_of(Check("rule", "review", "found", hint), config.with_values(changes)))
-
-    assert wanted("raise anonymize.k") == [Remedy("anonymize.k", 10)]
-    assert wanted("a smaller anonymize.k, smaller leaves (min_leaf of cart), or another generator") == []
-    unset = {"synthesize.options.min_leaf": None}
-    careful = "a more careful generator (larger min_leaf)"
-    assert wanted(careful, **unset) == [Remedy("synthesize.options.min_leaf", 100)]
-    already = {"synthesize.options.min_leaf": 30}
-    assert wanted("larger leaves (min_leaf of cart)", **already) == [Remedy("synthesize.options.min_leaf", 60)]
-    assert wanted("set split.stable", **{"split.stable": True}) == []
-    assert wanted("sample.beta below 1", **{"sample.method": "beta", "sample.beta": 0.4}) == []
-    for one in wanted("raise anonymize.k, sample.beta below 1, or a more careful generator (larger min_leaf)"):
-        assert config.with_values({one.key: one.value}) != config
+    larger, smaller = Action("larger groups", "anonymize.k", 10), Action("smaller groups", "anonymize.k", 2)
+    half = Action("half of the people", "sample", {"method": "beta", "beta": 0.5})
+    check = Check("rule", "review", "found", actions=(larger, smaller, half))
+    assert list(remedies_of(check, config)) == [larger, half], "what protects less is no button"
+    assert list(remedies_of(check, config.with_values({"anonymize.k": 10}))) == [half], "edited since the run"
+    assert list(remedies_of(check, config.with_values({half.key: half.value}))) == [larger]
+    refused = Action("fixed levels", "anonymize.levels", {"age": 1})
+    local = config.with_values({"anonymize.recoding": "local"})
+    assert (
+        list(remedies_of(replace(check, actions=(refused, Action("larger groups", "anonymize.k", known=False))), local))
+        == []
+    )
 
 
 def test_linked_tables_get_the_same_actions(tmp_path: Path) -> None:
     config = load_config(hospital.write(tmp_path))
-    (remedy,) = remedies_of(Check("rule", "review", "found", "raise anonymize.k"), config)
+    check = Check("rule", "review", "found", actions=(Action("larger groups", "anonymize.k", 2 * config.k),))
+    (remedy,) = remedies_of(check, config)
     changed = config.with_values({remedy.key: remedy.value})
     assert (changed.k, list(changed.views)) == (2 * config.k, list(config.views))
     assert changed.model_dump(mode="json")["tables"] == config.model_dump(mode="json")["tables"]

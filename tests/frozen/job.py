@@ -35,7 +35,7 @@ DIGITS = 9
 
 def result_of(frozen: Frozen, folder: Path) -> dict[str, Any]:
     """Run a configuration in an empty folder; what it wrote, without times and places."""
-    config, out = _written(frozen, folder), folder / "out"
+    config, out = written(frozen, folder), folder / "out"
     with pytest.MonkeyPatch.context() as patch:
         patch.chdir(folder)
         patch.setenv("CLINIC_URL", f"duckdb:///{folder}/clinic.duckdb")
@@ -61,7 +61,7 @@ def _start(frozen: Frozen, config: Path, out: Path) -> None:
     assert exit_code(*commands.get(frozen.kind, run)) in (0, 3, 4)
 
 
-def _written(frozen: Frozen, folder: Path) -> Path:
+def written(frozen: Frozen, folder: Path) -> Path:
     """Data, policy and configuration."""
     (folder / "policy.yaml").write_text(yaml.safe_dump(POLICY))
     match frozen.kind:

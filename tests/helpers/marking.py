@@ -33,7 +33,8 @@ class Marking(Language):
 def marking(code: str) -> Marking:
     """The language with a code, marking."""
     of = catalogue(code)
-    return Marking(of.code, of.name, of.messages, of.decimal, of.thousands, of.days, labels=of.labels)
+    about = of.decimal, of.thousands, of.days, of.templates, of.labels
+    return Marking(of.code, of.name, of.messages, *about)
 
 
 @contextmanager

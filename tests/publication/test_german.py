@@ -10,6 +10,7 @@ from typer.testing import CliRunner
 
 from hybrid.base.language import NOT_TRANSLATED, catalogue
 from hybrid.cli import app, console
+from hybrid.publication.actions import Action
 from hybrid.publication.dossier.dossier import dossier_of
 from hybrid.publication.dossier.render import html, markdown
 from hybrid.publication.publish import publish
@@ -65,11 +66,19 @@ def test_dossier_is_german_and_says_where_each_fact_is(released: Path) -> None:
 
 
 def test_terminal_is_german_or_english_as_a_whole(capsys: pytest.CaptureFixture[str]) -> None:
-    known = Check("exact copies", "review", "The score is 0.5; allowed is at most 0.1.", "raise anonymize.k")
+    known = Check(
+        "exact copies",
+        "review",
+        "The score is 0.5; allowed is at most 0.1.",
+        "another generator",
+        (Action("larger groups", "anonymize.k", 10),),
+    )
     console.print_verdict(Verdict.of("default 7", (known,)), "third draw of this data under this policy", (), GERMAN)
     text = capsys.readouterr().out
     assert "ZU PRÜFEN" in text and "genaue Kopien: Der Wert ist 0,5; erlaubt ist höchstens 0,1." in text
-    assert "dritte Ziehung" in text and "Was helfen kann: anonymize.k erhöhen" in text
+    assert (
+        "dritte Ziehung" in text and "Was helfen kann: größere Gruppen (anonymize.k: 10); ein anderer Generator" in text
+    )
     unknown = Verdict.of("default 7", (Check("exact copies", "review", "Something else was found."),))
     console.print_verdict(unknown, language=GERMAN)
     said = capsys.readouterr().out

@@ -157,7 +157,8 @@ def test_no_hint_of_a_private_run_names_what_the_mode_refuses(path: Path) -> Non
         for outcome in [Measure(worse, worse, worse, 0.0, excess=(0.9, 0.8, 0.95))]
     ]
     usual, private = (
-        judge(policy, Evaluation(tuple(measured)), None, "it is not known", private=mode) for mode in (False, True)
+        judge(policy, Evaluation(tuple(measured)), None, "it is not known", config=config)
+        for config in ({"name": "run"}, {"privacy": {"mode": "dp", "epsilon": 1.0}})
     )
     assert [(check.rule, check.status) for check in usual.checks] == [
         (check.rule, check.status) for check in private.checks

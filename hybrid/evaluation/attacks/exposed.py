@@ -19,6 +19,7 @@ from hybrid.evaluation.engine.encoding import ranks_of, row_keys
 from hybrid.evaluation.engine.intervals import auc, auc_intervals, numbered, simultaneous
 from hybrid.evaluation.families import attack
 from hybrid.evaluation.measure import Measure, NotComputable, Outcome
+from hybrid.table.cells import MISSING, PART_BY_SIZE, SHARED_WITH_FEWER, UNSHARED
 from hybrid.table.holders import n_distinct
 
 Side = Literal["train", "control"]
@@ -147,18 +148,18 @@ def _by_column(context: Context, at: int) -> Cut:
         sides = [side.numbers[:, at] for side in (train, control)]
         known = sides[0][~np.isnan(sides[0])]
         if not len(known):
-            return Cut(name, ("missing",), *(np.where(np.isnan(side), 0, -1).astype(np.int32) for side in sides))
+            return Cut(name, (MISSING,), *(np.where(np.isnan(side), 0, -1).astype(np.int32) for side in sides))
         edges = np.unique([-np.inf, *np.quantile(known, np.linspace(0, 1, BINS + 1)[1:-1]), np.inf])
-        labels = (f"part {i + 1} of {len(edges) - 1} by size" for i in range(len(edges) - 1))
+        labels = (PART_BY_SIZE.format(i + 1, len(edges) - 1) for i in range(len(edges) - 1))
         bins = (np.where(np.isnan(side), 0, np.searchsorted(edges, side, side="right")) for side in sides)
-        return Cut(name, ("missing", *labels), *(part.astype(np.int32) for part in bins))
+        return Cut(name, (MISSING, *labels), *(part.astype(np.int32) for part in bins))
     ranks = train.ranks[:, at]
     present, first = np.unique(ranks, return_index=True)
     present, first = present[present >= 0], first[present >= 0]
     place = np.full(int(context.encoding.cardinality[at]) + 1, -1, dtype=np.int32)
     place[present], place[-1] = np.arange(1, len(present) + 1), 0
     values = context.train.frame[name].iloc[first].astype(str)
-    return Cut(name, ("missing", *(f"= {value}" for value in values)), place[ranks], place[control.ranks[:, at]])
+    return Cut(name, (MISSING, *(f"= {value}" for value in values)), place[ranks], place[control.ranks[:, at]])
 
 
 def _rare(context: Context) -> Iterator[Cut]:
@@ -169,7 +170,7 @@ def _rare(context: Context) -> Iterator[Cut]:
     train, control = row_keys(ranks_of([context.train, context.control], names))
     sizes = np.bincount(train, minlength=int(control.max(initial=0)) + 1)
     mine, its = sizes[train] - 1, sizes[control]
-    for label, fewer in (("shared with no other record", 1), (f"shared with fewer than {RARE} others", RARE)):
+    for label, fewer in ((UNSHARED, 1), (SHARED_WITH_FEWER.format(RARE), RARE)):
         places = (np.where(side < fewer, 0, -1).astype(np.int32) for side in (mine, its))
         yield Cut("quasi-identifiers", (label,), *places)
 

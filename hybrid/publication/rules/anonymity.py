@@ -8,6 +8,7 @@ from typing import Literal
 
 from hybrid.anonymize.result import AnonymizationResult
 from hybrid.evaluation.measure import Direction
+from hybrid.publication.actions import NoiseName
 from hybrid.publication.rules.rule import Facts, JudgedNumber, PolicyRule, RuleKind, limited, missing, text_of
 from hybrid.publication.table_facts import few, public_household
 from hybrid.publication.verdict import Check
@@ -40,9 +41,9 @@ class AnonymityRules(RuleKind[AnonymityRule]):
     def judge(self, rule: AnonymityRule, facts: Facts) -> Iterator[Check]:
         yield _check(rule, facts.anonymization, facts.private)
 
-    def private_hint(self, rule: AnonymityRule) -> str:  # noqa: ARG002 - of every quantity
+    def under_noise(self, rule: AnonymityRule) -> tuple[tuple[NoiseName, ...], str]:  # noqa: ARG002 - of every quantity
         # A policy for such tables has no such rule.
-        return "judge differentially private tables by a policy without this rule"
+        return (), "judge differentially private tables by a policy without this rule"
 
 
 def _check(rule: AnonymityRule, anonymization: AnonymizationResult | None, private: bool) -> Check:

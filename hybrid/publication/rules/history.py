@@ -9,6 +9,7 @@ from collections.abc import Iterator
 from typing import Literal
 
 from hybrid.evaluation.measure import Direction
+from hybrid.publication.actions import NoiseName
 from hybrid.publication.composition import Exposure
 from hybrid.publication.rules.rule import Facts, JudgedNumber, PolicyRule, RuleKind, limited, missing, text_of
 from hybrid.publication.table_facts import ROUNDED_TO, few
@@ -40,8 +41,8 @@ class HistoryRules(RuleKind[HistoryRule]):
         if facts.exposure is not None:
             yield _check(rule, facts.exposure, "anonymization" if facts.anonymization is None else None)
 
-    def private_hint(self, rule: HistoryRule) -> str:  # noqa: ARG002 - of every quantity
-        return "release less often, or judge differentially private tables by a policy without this rule"
+    def under_noise(self, rule: HistoryRule) -> tuple[tuple[NoiseName, ...], str]:  # noqa: ARG002 - of every quantity
+        return (), "release less often, or judge differentially private tables by a policy without this rule"
 
 
 def _check(rule: HistoryRule, exposure: Exposure | str, lacks: str | None) -> Check:

@@ -13,6 +13,7 @@ from hybrid.evaluation import REGISTRY
 from hybrid.evaluation.measure import Direction, Evaluation, MetricResult, NotComputable, Subject
 from hybrid.evaluation.registry import RENAMED
 from hybrid.evaluation.trust import Needed, TrustLeague
+from hybrid.publication.actions import NoiseName
 from hybrid.publication.criteria import criterion_of
 from hybrid.publication.rules.comparisons import COMPARISONS, MEASURED, Compared
 from hybrid.publication.rules.rule import Facts, JudgedNumber, PolicyRule, RuleKind, limited, missing, text_of
@@ -111,11 +112,11 @@ class MetricRules(RuleKind[MetricRule]):
             if rule.stage == "synthetic":
                 yield from _thrown_out(metric)
 
-    def private_hint(self, rule: MetricRule) -> str:
+    def under_noise(self, rule: MetricRule) -> tuple[tuple[NoiseName, ...], str]:
         """More noise for rules about people, less for the others."""
         if criterion_of(rule.metric) is not None:
-            return "lower privacy.epsilon"
-        return "raise privacy.epsilon, leave columns out, or take more people"
+            return ("more noise",), ""
+        return ("less noise",), "leave columns out, or take more people"
 
     def contradictions(self, rule: MetricRule, facts: Facts) -> Iterator[Problem]:
         """Metrics that are experimental, or whose direction is not the rule's.
@@ -189,7 +190,8 @@ def _about_release(check: Check, rule: MetricRule, column: str | None = None, ta
     """The check with its table, column and metric."""
     place = ", ".join(part for part in (table, column) if part)
     message = f"About {place}: {check.message}" if place else check.message
-    return replace(check, message=message, metric=rule.metric if rule.stage == "synthetic" else None, table=table)
+    about = rule.metric if rule.stage == "synthetic" else None
+    return replace(check, message=message, metric=about, column=column, table=table)
 
 
 def _subject(rule: MetricRule, column: str | None, table: str | None = None) -> str:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field, replace
-from typing import ClassVar, Generic, Literal, Self, TypeVar
+from typing import Any, ClassVar, Generic, Literal, Self, TypeVar
 
 from pydantic import Field, model_validator
 
@@ -14,8 +14,10 @@ from hybrid.base.errors import Problem
 from hybrid.base.options import Options
 from hybrid.evaluation.measure import NOTHING_TO_LEAK, Direction, Evaluation, MayLack
 from hybrid.evaluation.trust import TrustLeague
+from hybrid.publication.actions import ActionName, NoiseName
 from hybrid.publication.composition import Exposure
 from hybrid.publication.criteria import Criterion
+from hybrid.publication.private_words import is_dp
 from hybrid.publication.verdict import Check, Status
 
 Condition = Literal[MayLack, "anonymization", "l_diversity", "households"]
@@ -46,8 +48,11 @@ class PolicyRule(Options):
     shown as not judged and the verdict does not depend on it. Not given: the rule always applies."""
     reason: str = Field(min_length=1)
     """Why the rule exists, in one sentence."""
+    actions: tuple[ActionName, ...] = ()
+    """What to change in the configuration where the rule is not met, the best first. Of these the run's verdict names
+    those that its configuration has not taken, each as a line of YAML."""
     hint: str = ""
-    """What to try when the rule is not met."""
+    """What to try beside that, in words."""
 
     @property
     def better(self) -> Direction:
@@ -101,10 +106,15 @@ class Facts:
     :func:`hybrid.publication.gate.confidence_of_each`."""
     league: TrustLeague | None = None
     """Verdicts of a laboratory on the metrics of rules that need trust."""
-    private: bool = False
-    """Whether the configuration asks for differential privacy (``privacy.mode: dp``)."""
+    config: Mapping[str, Any] = field(default_factory=dict)
+    """The configuration as resolved (JSON types); empty where it is not known."""
     strictness: float = 0.0
     """Standard errors taken off these intervals for a repeated draw; see :func:`hybrid.publication.gate.strictness`."""
+
+    @property
+    def private(self) -> bool:
+        """Whether the configuration asks for differential privacy (``privacy.mode: dp``)."""
+        return is_dp(self.config)
 
 
 class RuleKind(ABC, Generic[AnyRule]):
@@ -138,11 +148,8 @@ class RuleKind(ABC, Generic[AnyRule]):
             At least one if ``judges_run``; :func:`limited` for a number, :func:`missing` where there is none.
         """
 
-    def private_hint(self, rule: AnyRule) -> str:
-        """Hint under ``privacy.mode: dp``.
-
-        The mode refuses most options that the hints of policies name.
-        """
+    def under_noise(self, rule: AnyRule) -> tuple[tuple[NoiseName, ...], str]:
+        """Actions and further words under ``privacy.mode: dp``, which refuses most settings of other actions."""
         raise NotImplementedError
 
     def contradictions(self, rule: AnyRule, facts: Facts) -> Iterator[Problem]:  # noqa: ARG002 - most have none

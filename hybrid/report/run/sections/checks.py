@@ -16,7 +16,7 @@ ROWS = """\
 <thead><tr><th>{{ _("Result") }}</th><th>{{ _("Rule") }}</th><th>{{ _("Found") }}</th></tr></thead>
 <tbody>
 {% for check in checks %}
-<tr class="{{ check.standing|replace(" ", "-") if check.applies else "none" }}"><td class="mark-status">{{ (signs[check.standing] if check.applies else "– does not apply")|say }}</td><th scope="row">{{ check.rule|own }}</th><td>{{ check.message|say }}{% if check.details or check.hint %}<details><summary>{{ _("Details" if check.decision == "pass" else "Details, and what to try") }}</summary>{% if check.details %}{{ check.details|say }}.{% endif %}{% if check.hint %}<p>{{ _("To try:") }} {{ check.hint|own }}.</p>{% endif %}</details>{% endif %}</td></tr>
+<tr class="{{ check.standing|replace(" ", "-") if check.applies else "none" }}"><td class="mark-status">{{ (signs[check.standing] if check.applies else "– does not apply")|say }}</td><th scope="row">{{ check.rule|own }}</th><td>{{ check.message|say }}{% set to_try = check.to_try(language) %}{% if check.details or to_try %}<details><summary>{{ _("Details" if check.decision == "pass" else "Details, and what to try") }}</summary>{% if check.details %}{{ check.details|say }}.{% endif %}{% if to_try %}<p>{{ _("To try:") }} {{ to_try }}.</p>{% endif %}</details>{% endif %}</td></tr>
 {% endfor %}
 </tbody></table></div>
 {% endmacro %}

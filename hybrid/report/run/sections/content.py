@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any
 
+from hybrid.base.words import listed
 from hybrid.evaluation.measure import Evaluation
 from hybrid.publication.facts import DIFFERENCES, differences_of
 from hybrid.report.charts.figures import column_chart
@@ -12,6 +13,7 @@ from hybrid.report.charts.side_by_side import ColumnView, PairAssociations
 from hybrid.report.charts.svg import quiet
 from hybrid.report.run.inputs import ReportInputs
 from hybrid.report.run.sections.analyses import first_page_lines
+from hybrid.report.run.sections.protection import ANCHOR as PROTECTION
 from hybrid.report.run.sections.section import Section
 
 MOST = 5
@@ -26,7 +28,7 @@ TEMPLATE = """\
 {% endif %}
 {% if columns or pairs %}
 <h3>{{ _("Columns that differ most") }}</h3>
-<p class="note small">{{ _("Bars: the real training records. Line or diamond: the table. Distance: 0 is equal, 1 is nothing in common. Control: real people kept apart.") }}</p>
+<p class="note small">{{ _("Bars: the real training records. Line or diamond: the table. Distance: 0 is equal, 1 is nothing in common. Control: real people kept apart.") }}{% if replaced %} {{ _("The bars, too, are without values that fewer than {n:number} people have, which were replaced. The lines above say what that lost.", n=replaced) }}{% endif %}{% if unseen %} {{ _("Columns have no picture where fewer than {n:number} people have each value, such as {names:names}.", n=least, names=unseen) }}{% endif %}</p>
 <div class="cards three">
 {% for view, chart in columns %}
 <article class="card"><h4>{{ view.name }}</h4><p>{{ _("distance") }} <b>{{ view.distance|number }}</b>{% if view.reference is not none %}, {{ _("control") }} {{ view.reference|number }}{% endif %}</p>{{ chart }}</article>
@@ -67,7 +69,12 @@ def _values(inputs: ReportInputs) -> dict[str, Any] | None:
         return None
     known = [view for view in inputs.comparison.columns if view.distance is not None]
     worst = sorted(known, key=lambda view: -_farther_than_chance(view))[:MOST]
+    protection = inputs.collected.get(PROTECTION) or {}
+    unseen = [view.name for view in inputs.comparison.columns if view.distance is None]
     return {
+        "replaced": protection["min_count"] if protection.get("columns") else 0,
+        "unseen": listed(unseen[:MOST]),
+        "least": inputs.comparison.minimum_cell,
         "said": list(_said(inputs.evaluation)),
         "columns": [(view, quiet(column_chart(view, inputs.language))) for view in worst],
         "pairs": _pairs(inputs.comparison.associations),

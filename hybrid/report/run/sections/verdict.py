@@ -45,7 +45,7 @@ TEMPLATE = """\
 <thead><tr><th>{{ _("Result") }}</th><th>{{ _("Rule") }}</th><th>{{ _("Found") }}</th><th>{{ _("To try") }}</th></tr></thead>
 <tbody>
 {% for check in found %}
-<tr class="{{ check.standing|replace(" ", "-") }}"><td class="mark-status">{{ signs[check.standing]|say }}</td><th scope="row">{{ check.rule|own }}</th><td>{{ check.found|say }}</td><td>{{ check.hint|own }}</td></tr>
+<tr class="{{ check.standing|replace(" ", "-") }}"><td class="mark-status">{{ signs[check.standing]|say }}</td><th scope="row">{{ check.rule|own }}</th><td>{{ check.found|say }}</td><td>{{ check.to_try(language) }}</td></tr>
 {% endfor %}
 </tbody></table></div>
 {% endif %}
