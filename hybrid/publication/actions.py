@@ -263,7 +263,8 @@ def _smaller_leaves(at: Situation) -> Change:
     least = at.generator_options.get("min_leaf")
     if least is None:  # it chooses more than the fewest where there are many people
         return (_LEAF, FEWEST_IN_LEAVES) if at.has_groups_of(2 * FEWEST_IN_LEAVES) else None
-    return (_LEAF, max(least // 2, FEWEST_IN_LEAVES)) if least > FEWEST_IN_LEAVES else None
+    smaller = max(min(least, LEAVES) // 2, FEWEST_IN_LEAVES)
+    return (_LEAF, smaller) if smaller < least else None
 
 
 def _beyond_chance(at: Situation) -> Change:
