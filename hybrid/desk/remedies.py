@@ -20,7 +20,7 @@ def remedies_of(check: Check, config: RunConfig) -> Iterator[Action]:
 
 
 def changes(config: RunConfig, action: Action) -> bool:
-    """Whether a configuration differs once the action is taken, and is still one."""
+    """True where a configuration differs once the action is taken, and is still one."""
     try:
         changed = config.with_values({action.key: action.value})
     except ConfigError:

@@ -91,7 +91,7 @@ class Action:
 
     @property
     def protects(self) -> bool:
-        """Whether people are no less protected by it. What protects less a person writes, and no button."""
+        """True where people are no less protected by it. What protects less a person writes, and no button."""
         return _WAYS[self.name].protects
 
     def words(self, language: Language = ENGLISH) -> str:
@@ -114,7 +114,7 @@ def yaml_value(value: Any) -> str:
 
 @dataclass(frozen=True)
 class Situation:
-    """What the value of an action depends on."""
+    """Facts that the value of an action depends on."""
 
     config: Mapping[str, Any]
     """The configuration as resolved (JSON types)."""
@@ -151,12 +151,12 @@ class Situation:
         return f"tables.{self.table}" if self.config.get("tables") else "data"
 
     def has_groups_of(self, people: int) -> bool:
-        """Whether there may be enough records for groups of so many people; true where their number is not known."""
+        """True where there may be enough records for groups of so many people, or their number is not known."""
         return self.anonymization is None or people * LEAST_GROUPS <= self.anonymization.records
 
     @property
     def is_pushed_down(self) -> bool:
-        """Whether a warehouse anonymizes, of which only a sample comes out."""
+        """True where a warehouse anonymizes, of which only a sample comes out."""
         return bool((self.data.get("sql") or {}).get("push_down"))
 
     def columns_as(self, *roles: Role) -> list[str]:
@@ -263,7 +263,8 @@ def _smaller_leaves(at: Situation) -> Change:
     least = at.generator_options.get("min_leaf")
     if least is None:  # it chooses more than the fewest where there are many people
         return (_LEAF, FEWEST_IN_LEAVES) if at.has_groups_of(2 * FEWEST_IN_LEAVES) else None
-    return (_LEAF, max(least // 2, FEWEST_IN_LEAVES)) if least > FEWEST_IN_LEAVES else None
+    smaller = max(min(least, LEAVES) // 2, FEWEST_IN_LEAVES)
+    return (_LEAF, smaller) if smaller < least else None
 
 
 def _beyond_chance(at: Situation) -> Change:
@@ -305,7 +306,7 @@ def _column_as(role: Role) -> Callable[[Situation], Change]:
 
 
 def _is_used(at: Situation, name: str) -> bool:
-    """Whether another part of the configuration may name a column, in a formula too."""
+    """True where another part of the configuration may name a column, in a formula too."""
     tables = at.config.get("tables") or {"": at.config.get("data") or {}}
     rest = {key: one for key, one in at.config.items() if key not in ("tables", "data")}
     beside = [{key: one for key, one in table.items() if key != "columns"} for table in tables.values()]
@@ -349,7 +350,7 @@ def _noise(factor: float) -> Callable[[Situation], Change]:
 
 @dataclass(frozen=True)
 class Way:
-    """How an action changes a configuration."""
+    """Change of a configuration by an action, and its setting."""
 
     change: Callable[[Situation], Change]
     key: str
@@ -420,7 +421,7 @@ def open_actions(names: Sequence[ActionName | NoiseName], situation: Situation) 
 
 
 def _says(config: Mapping[str, Any], key: str, value: Any) -> bool:
-    """Whether a configuration says already what an action would write."""
+    """True where a configuration says already what an action would write."""
     return bool(_setting(config, key) == value)
 
 
@@ -462,7 +463,7 @@ NOTHING_LEFT, NO_SETTING = "nothing left to change", "no setting is left to chan
 
 
 def _setting(config: Mapping[str, Any], key: str) -> Any:
-    """What a configuration says under a dotted key; None where it says nothing."""
+    """Value under a dotted key of a configuration; None where it has none."""
     found: Any = config
     for part in key.split("."):
         found = found.get(part) if isinstance(found, Mapping) else None

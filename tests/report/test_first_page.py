@@ -99,6 +99,20 @@ def test_the_largest_differences_are_said_in_the_data_s_words(
     assert shown is not None and shown["columns"][0][0].name == "age" and len(shown["columns"]) <= content.MOST
 
 
+def test_pictures_say_what_they_do_not_show(full_inputs: ReportInputs, real: Table, synthetic: Table) -> None:
+    """The bars of a lost diagnosis once were those of the records in which it had been replaced before."""
+    compared = compare_tables(real, synthetic, minimum_cell=7)
+    unseen = replace(compared.columns[0], distance=None)
+    few = replace(full_inputs, comparison=replace(compared, columns=(unseen, *compared.columns[1:])))
+    without = few.collected | {"protection": {"min_count": 9, "columns": [], "private": []}}
+    text = first(replace(few, collected=without)).text
+    note = f"Columns have no picture where fewer than 7 people have each value, such as {unseen.name}."
+    assert note in text and "The bars, too" not in text
+    replaced = few.collected | {"protection": {"min_count": 9, "columns": ["age: replaced"], "private": []}}
+    inputs = replace(full_inputs, collected=replaced)
+    assert "The bars, too, are without values that fewer than 9 people have" in first(inputs).text
+
+
 @dataclass
 class _Run:
     """As far as the section of rows looks."""

@@ -113,7 +113,7 @@ class Facts:
 
     @property
     def private(self) -> bool:
-        """Whether the configuration asks for differential privacy (``privacy.mode: dp``)."""
+        """True where the configuration asks for differential privacy (``privacy.mode: dp``)."""
         return is_dp(self.config)
 
 
