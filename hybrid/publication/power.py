@@ -184,9 +184,10 @@ def _accepted(check: Check, kind: LeakName, size: float, small: SmallTable | Non
 
 
 def accepted_sentences(checks: Iterable[Check]) -> Iterator[str]:
-    """Leaks that cannot be excluded, and that the policy accepts that."""
+    """Leaks that cannot be excluded, and that the policy accepts that; none of a table that must not leave."""
+    checks = list(checks)
     leaks = [check.accepted for check in checks if check.accepted]
-    if leaks:
+    if leaks and not any(check.status == "block" for check in checks):
         yield f"Smaller leaks cannot be excluded: {'; '.join(leaks)}."
         yield "The policy accepts that for a table made from so few people."
 

@@ -155,6 +155,16 @@ def test_rows_of_real_people_are_never_shown(visits: Table) -> None:
     assert "none is shown" in page.text and "Large" not in page.text
 
 
+def test_of_a_table_that_must_not_leave_no_row_is_shown_and_nothing_is_to_be_signed() -> None:
+    """Its rows may be real people's, whatever its values are: the page itself would be the leak."""
+    shown = {"names": ["town"], "rows": [["Large"]], "n_columns": 1, "least": 5}
+    for status, seen in (("review", True), ("block", False)):
+        found = Verdict.of("mine 1", (check("copies", status, metric="identical_match"),))
+        text = first(ReportInputs("run", MADE, "", verdict=found, collected={"rows": {"shown": shown}})).text
+        assert ("Large" in text) == ("Signature" in text) == ("must not be used for" in text) == seen
+        assert ("none of its rows is shown" in text) != seen
+
+
 @pytest.mark.parametrize("linked", [False, True])
 def test_the_longest_pages_keep_to_six_screens(full_inputs: ReportInputs, tmp_path: Path, linked: bool) -> None:
     inputs = worst_case(full_inputs, tmp_path, linked=linked)

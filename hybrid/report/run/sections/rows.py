@@ -16,7 +16,9 @@ ANCHOR = "rows"
 MOST_ROWS, MOST_COLUMNS = 10, 10
 FEW = "…"
 TEMPLATE = """\
-{% if shown is none %}
+{% if forbidden %}
+<p>{{ _("The table must not leave, so none of its rows is shown.") }}</p>
+{% elif shown is none %}
 <p>{{ _("No generator ran: the rows are real records with changed values, and none is shown.") }}</p>
 {% else %}
 <div class="scroll" tabindex="0"><table class="dense">
@@ -59,7 +61,9 @@ def _texts(table: Table, name: str, source: Table, smallest: int) -> list[str]:
 
 def _values(inputs: ReportInputs) -> dict[str, Any] | None:
     found: dict[str, Any] | None = inputs.collected.get(ANCHOR)
-    return found
+    if found is None:
+        return None
+    return {**found, "forbidden": inputs.verdict is not None and inputs.verdict.status == "block"}
 
 
 SECTION = Section(

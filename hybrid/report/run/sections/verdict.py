@@ -52,7 +52,7 @@ TEMPLATE = """\
 {% if more %}<p>{{ _("Not met either: {rules:items}.", rules=more|join(", ")) if not n_more else _("Not met either: {rules:items}; and {n:number} more, see the details.", rules=more|join(", "), n=n_more) }}</p>{% endif %}
 {% if unjudged %}<p>{{ _("Not judged, for reasons that the details give: {rules:items}.", rules=unjudged|join(", ")) }}</p>{% endif %}
 {% endif %}
-<div class="sign-off" aria-hidden="true"><span>{{ _("Data steward") }}</span><span>{{ _("Date") }}</span><span>{{ _("Signature") }}</span></div>
+{% if run.verdict.status != "block" %}<div class="sign-off" aria-hidden="true"><span>{{ _("Data steward") }}</span><span>{{ _("Date") }}</span><span>{{ _("Signature") }}</span></div>{% endif %}
 <div class="plain columns">
 {{ sentences("How people are protected", page.protection) }}
 {{ sentences("What the table is, and who decided", page.table[1:] + page.decided) }}
@@ -136,7 +136,7 @@ def _values(inputs: ReportInputs) -> dict[str, Any]:
         "more": others[:MOST_NAMED],
         "n_more": max(len(others) - MOST_NAMED, 0),
         "unjudged": list(dict.fromkeys(check.rule for check in open_ if check.standing == "not judged")),
-        "unfit": list(unfit(open_)),
+        "unfit": [] if inputs.verdict.status == "block" else list(unfit(open_)),
     }
 
 
