@@ -28,7 +28,7 @@ TEMPLATE = """\
 {% endif %}
 {% if columns or pairs %}
 <h3>{{ _("Columns that differ most") }}</h3>
-<p class="note small">{{ _("Bars: the real training records. Line or diamond: the table. Distance: 0 is equal, 1 is nothing in common. Control: real people kept apart.") }}{% if replaced %} {{ _("The bars, too, are without values that fewer than {n:number} people have, which were replaced. The lines above say what that lost.", n=replaced) }}{% endif %}{% if unseen %} {{ _("Columns have no picture where fewer than {n:number} people have each value, such as {names:names}.", n=least, names=unseen) }}{% endif %}</p>
+<p class="note small">{{ _("Bars: the real training records. Line or diamond: the table. Distance: 0 is equal, 1 is nothing in common.") }}{% if controlled %} {{ _("Control: real people kept apart.") }}{% endif %}{% if replaced %} {{ _("The bars, too, are without values that fewer than {n:number} people have, which were replaced. The lines above say what that lost.", n=replaced) }}{% endif %}{% if unseen %} {{ _("Columns have no picture where fewer than {n:number} people have each value, such as {names:names}.", n=least, names=unseen) }}{% endif %}</p>
 <div class="cards three">
 {% for view, chart in columns %}
 <article class="card"><h4>{{ view.name }}</h4><p>{{ _("distance") }} <b>{{ view.distance|number }}</b>{% if view.reference is not none %}, {{ _("control") }} {{ view.reference|number }}{% endif %}</p>{{ chart }}</article>
@@ -72,6 +72,7 @@ def _values(inputs: ReportInputs) -> dict[str, Any] | None:
     protection = inputs.collected.get(PROTECTION) or {}
     unseen = [view.name for view in inputs.comparison.columns if view.distance is None]
     return {
+        "controlled": any(view.reference is not None for view in worst),
         "replaced": protection["min_count"] if protection.get("columns") else 0,
         "unseen": listed(unseen[:MOST]),
         "least": inputs.comparison.minimum_cell,
