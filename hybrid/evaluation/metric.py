@@ -128,7 +128,7 @@ class Metric:
         return list(chosen[self.per]) or [None]
 
     def switched_off(self, options: EvaluateOptions) -> Lacking | None:
-        """What it needs and the options do not switch on; None where nothing is missing."""
+        """A need that no section of the options switches on; None where nothing is missing."""
         off = (need for need, section in SWITCHED.items() if getattr(options, section) is None)
         return next((need for need in off if need in self.needs), None)
 

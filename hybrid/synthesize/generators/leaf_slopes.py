@@ -141,7 +141,7 @@ class LeafSlopes(Generic[K]):
 
 
 def is_graded(feature: Feature) -> bool:
-    """Whether values have ranks: numbers, two states, or states with an order; none of these states is missing."""
+    """True for values with ranks: numbers, two states, or states with an order; none of these states is missing."""
     return not feature.is_discrete or (not feature.missing and (feature.ordered or feature.n_levels == 2))
 
 

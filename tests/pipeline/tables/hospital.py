@@ -119,9 +119,9 @@ def write(folder: Path, tables: dict[str, pd.DataFrame] | None = None, settings:
         frame.to_csv(folder / f"{name}.csv", index=False)
     (folder / "sex.csv").write_text(SEX)
     (folder / "age.yaml").write_text(yaml.safe_dump(AGE))
-    (folder / "day.yaml").write_text(yaml.safe_dump(DAY))
-    (folder / "ward.csv").write_text(WARD)
-    (folder / "drug.csv").write_text(DRUG)
     path = folder / "config.yaml"
     path.write_text(yaml.safe_dump(settings or content(), sort_keys=False))
+    for name, hierarchy in {"day.yaml": yaml.safe_dump(DAY), "ward.csv": WARD, "drug.csv": DRUG}.items():
+        if name in path.read_text():  # A folder of tables holds no other file that looks like one.
+            (folder / name).write_text(hierarchy)
     return path
