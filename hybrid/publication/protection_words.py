@@ -65,10 +65,10 @@ def protection(
 
 def _drawn_there(anonymization: AnonymizationResult) -> str:
     people = "records" if anonymization.rows_are_persons else "people"
-    share = text_of(float(f"{100 * anonymization.drawn_share:.2g}"))
+    share = _percent(anonymization.drawn_share)
     return (
         "The coarser columns were chosen and checked in the warehouse, on all of about "
-        f"{text_of(rounded(anonymization.records))} records. Of the {people} that remained, about {share} % were then "
+        f"{text_of(rounded(anonymization.records))} records. Of the {people} that remained, about {share} were then "
         "drawn at random. Only these came out, and all that follows saw these alone. Among them fewer may look alike. "
         "How coarse the columns are was decided with all records, none kept apart."
     )
@@ -130,16 +130,21 @@ def _anonymized(table: TableFacts, anonymization: AnonymizationResult | None) ->
     elif anonymization.suppressed < ROUNDED_TO:
         yield f"Fewer than {ROUNDED_TO} records had to be left out, because too few others look like them."
     else:
-        share = text_of(float(f"{100 * anonymization.suppressed / anonymization.records:.2g}"))
-        yield f"About {share} % of the records were left out, because too few others look like them."
+        share = _percent(anonymization.suppressed / anonymization.records)
+        yield f"About {share} of the records were left out, because too few others look like them."
     if not anonymization.rows_are_persons:
         if anonymization.lost_people < ROUNDED_TO:
             yield f"Fewer than {ROUNDED_TO} people lost all their records."
         else:
-            share = text_of(float(f"{100 * anonymization.lost_people / anonymization.people:.2g}"))
-            yield f"About {share} % of the people lost all their records."
+            share = _percent(anonymization.lost_people / anonymization.people)
+            yield f"About {share} of the people lost all their records."
     for name, one in anonymization.below.items():
         yield from _alike_below(name, one)
+
+
+def _percent(share: float) -> str:
+    """Share in two digits, such as "1.5 %"."""
+    return f"{text_of(float(f'{100 * share:.2g}'))} %"
 
 
 def _alike_below(name: str, found: AnonymizationResult) -> Iterator[str]:
@@ -150,8 +155,8 @@ def _alike_below(name: str, found: AnonymizationResult) -> Iterator[str]:
     if found.suppressed < ROUNDED_TO:
         yield f"Fewer than {ROUNDED_TO} rows of {name} had to be left out for that."
     else:
-        share = text_of(float(f"{100 * found.suppressed / found.records:.2g}"))
-        yield f"About {share} % of the rows of {name} were left out for that."
+        share = _percent(found.suppressed / found.records)
+        yield f"About {share} of the rows of {name} were left out for that."
     several = "Two" if found.known_rows == 1 else "Three"
     yield f"{several} rows of a person in {name} can still be unlike those of all other people."
 

@@ -46,8 +46,7 @@ from hybrid.synthesize.protocol import Children, Cost, DrawnColumns, Encoded, En
 from hybrid.table.holders import n_with_key
 
 CROWD = 10
-"""People in a gap between two common values from which on their values stay within the gap, and people who have the
-least or the greatest value from which on it stays."""
+"""People in a gap between two common values, or at an end of the scale, from which on values stay there."""
 
 
 @dataclass(frozen=True)
@@ -110,8 +109,8 @@ def _ends_of_scale(counts: Array) -> Mask:
 
     An interval beside it has the others between its ends, and nearly nobody at them.
     """
-    at_end = np.isin(np.arange(len(counts)), (0, len(counts) - 1))
-    crowded: Mask = at_end & (counts >= CROWD)
+    crowded: Mask = counts >= CROWD
+    crowded[1:-1] = False
     return crowded
 
 

@@ -177,10 +177,10 @@ def fit_slopes(
     ranks = {key: place.rank(known[key]) for key, place in places.items()}
     x = {key: np.nan_to_num(column - 0.5) * held for key, column in ranks.items()}
     within = _within_leaves([*x.values(), y], held, nodes)
-    keys = _candidates(list(x), within, len(y))
-    if not keys:
+    followed = _candidates(within, len(y))
+    if not len(followed):
         return None
-    at = [*(list(x).index(key) for key in keys), -1]
+    keys, at = [list(x)[place] for place in followed], [*followed, -1]
     slopes = _common(within[np.ix_(at, at)], y, held, nodes)
     own = [at for at, key in enumerate(keys) if key in numbers]
     if target.effective < FEWEST_VALUES:
@@ -205,12 +205,13 @@ def _within_leaves(columns: Sequence[Array], held: Array, nodes: NodesWithSums) 
     return products
 
 
-def _candidates(keys: Sequence[K], within: Array, n: int) -> list[K]:
-    """Columns with the largest correlation within leaves, at most :data:`MOST_CANDIDATES`."""
+def _candidates(within: Array, n: int) -> Array:
+    """Positions of the columns with the largest correlation within leaves, at most :data:`MOST_CANDIDATES`."""
     own, spread = np.diagonal(within)[:-1], within[-1, -1]
     varying = np.flatnonzero(np.minimum(own, spread) > _FLAT * n)
     shares = within[varying, -1] ** 2 / (own[varying] * spread)
-    return [keys[varying[at]] for at in np.argsort(-shares, kind="stable")[:MOST_CANDIDATES]]
+    followed: Array = varying[np.argsort(-shares, kind="stable")[:MOST_CANDIDATES]]
+    return followed
 
 
 def _common(within: Array, y: Array, held: Array, nodes: NodesWithSums) -> Array:
