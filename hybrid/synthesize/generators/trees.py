@@ -15,6 +15,7 @@ from typing import Any, Generic, TypeVar
 import numpy as np
 
 from hybrid.base.arrays import Array, Mask
+from hybrid.synthesize.generators.leaf_logits import LeafLogits, fit_logits
 from hybrid.synthesize.generators.leaf_slopes import LeafSlopes, fit_slopes, is_graded
 from hybrid.synthesize.generators.predictors import CategoryScores, Ranks, fit_scores, least_of_group, level_map
 from hybrid.synthesize.protocol import Feature
@@ -32,6 +33,8 @@ MOST_CELLS = 4_000_000
 """Counts of nodes by states that are held at once."""
 SPIKE = 0.5
 """Share of the people with the same number from which on the tree first draws who has it, as `semicont` of synthpop."""
+MOSTLY = 0.5
+"""Share of the draws that end in a node, or below, from which on it is where rows are drawn."""
 SMALLEST_LOG = -600.0
 """Logarithm of the smallest probability whose quantile is computed; those of smaller ones are bounded."""
 
@@ -97,7 +100,7 @@ class DonorTree(Generic[K]):
     count: Array
     parent: Array
     reach: Array
-    slopes: LeafSlopes[K] | None = None
+    slopes: LeafSlopes[K] | LeafLogits[K] | None = None
     apart: tuple[Apart[K], ...] = ()
     certain: CertainGroups[K] | None = None
 
@@ -316,14 +319,24 @@ def _weighed(records: _Records[K], limits: TreeLimits, rng: np.random.Generator)
     if limits.alpha < 1:
         gain, freedom = nodes.gain(values[by_leaf] if feature.is_discrete else outcome[by_leaf])
         share = nodes.borne_out(gain, nodes.price(list(grown.predictors.values()), freedom, limits))
-    slopes = None
-    if limits.slopes and is_graded(feature):
-        graded = [key for key in records.known if is_graded(records.features[key])]
-        known = {key: records.known[key][by_leaf].astype(np.float64) for key in graded}
-        numbers = {key for key in graded if not records.features[key].is_discrete}
-        least = min(limits.least, max(int(nodes.weight[0]), least_of_group(limits.least)))
-        slopes = fit_slopes(values[by_leaf].astype(np.float64), known, numbers, nodes, least)
-    return replace(grown.drawing(records, nodes.reach(share, limits.least)), slopes=slopes)
+    reach = nodes.reach(share, limits.least)
+    slopes = _slopes(records, grown, nodes.drawn_in(reach), limits) if limits.slopes and is_graded(feature) else None
+    return replace(grown.drawing(records, reach), slopes=slopes)
+
+
+def _slopes(
+    records: _Records[K], grown: _Grown[K], drawn_in: Array, limits: TreeLimits
+) -> LeafSlopes[K] | LeafLogits[K] | None:
+    """How values follow the columns before them within the nodes that rows are drawn in."""
+    nodes, by_leaf = grown.nodes, grown.by_leaf
+    values = records.values[by_leaf].astype(np.float64)
+    known = {key: column[by_leaf].astype(np.float64) for key, column in records.known.items()}
+    if records.feature.is_discrete and len(np.unique(values)) == 2:
+        return fit_logits(values, known, records.features, nodes, drawn_in)
+    graded = {key: column for key, column in known.items() if is_graded(records.features[key])}
+    numbers = {key for key in graded if not records.features[key].is_discrete}
+    least = min(limits.least, max(int(nodes.weight[0]), least_of_group(limits.least)))
+    return fit_slopes(values, graded, numbers, nodes, least)
 
 
 def _certain_groups(records: _Records[K], limits: TreeLimits) -> CertainGroups[K] | None:
@@ -497,6 +510,15 @@ class _Nodes:
         reach = np.where(self.people >= least, share[self.parent], 0.0)
         reach[0] = 1
         return reach
+
+    def drawn_in(self, reach: Array) -> Array:
+        """Deepest node above each row that half of the rows like it are drawn in, or below it; shape (n,)."""
+        node = np.arange(self.tree.node_count)
+        for at in range(1, len(node)):
+            if reach[at] < MOSTLY:
+                node[at] = node[self.parent[at]]
+        mostly: Array = node[self.leaves]
+        return mostly
 
     def sums(self, values: Array) -> Array:
         """Sums of numbers over the rows of each node, weighted; shape (n_nodes,)."""
