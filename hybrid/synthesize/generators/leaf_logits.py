@@ -1,9 +1,9 @@
 """Log odds within the leaves of a tree: which of two states a row has follows what the row is like.
 
-A leaf's people say how many have a state. What differs between them, and is borne out by all leaves together, says who:
-a logistic regression with a level of its own in each leaf (logistic model trees: Landwehr, Hall, Frank, Machine Learning
-59, 2005; one set of slopes for all of them, so that few people suffice). So who answers one campaign answers the
-next, though no leaf holds enough of them to show it.
+A leaf's people say how many have a state. What all leaves together bear out says who: a logistic regression with a
+level of its own in each leaf, as in the logistic model trees of Landwehr, Hall, Frank (Machine Learning 59, 2005), but
+with the same slopes in all of them, so that few people suffice. So who answers one campaign answers the next, though no
+leaf holds enough of them to show it.
 """
 
 from __future__ import annotations
@@ -56,7 +56,14 @@ class LeafLogits(Generic[K]):
     slopes: Array
     """Change of the log odds per change of a rank; shape (p,)."""
 
-    def move(self, values: Array, at: Array, node: Array, known: Mapping[K, Array], rng: np.random.Generator) -> Array:
+    def move(
+        self,
+        values: Array,
+        at: Array,  # noqa: ARG002  (as of LeafSlopes)
+        node: Array,
+        known: Mapping[K, Array],
+        rng: np.random.Generator,
+    ) -> Array:
         """States of rows that are drawn in a node, whatever the donor's; arguments as of ``LeafSlopes.move``."""
         ranks = np.column_stack([place.rank(known[key]) for key, place in self.predictors])
         odds = self.level[node] + np.nan_to_num(ranks - self.means[node]) @ self.slopes
