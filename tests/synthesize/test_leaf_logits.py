@@ -43,7 +43,7 @@ def campaigns(n: int, seed: int = 0) -> tuple[Array, Array, Array]:
     """Leaf of each of n people, who answered a campaign (8 in 100), and the next one: half of these, else 3 in 100."""
     rng = np.random.default_rng(seed)
     first = (rng.random(n) < 0.08).astype(float)
-    return np.arange(n) % 16 + 1, first, (rng.random(n) < np.where(first == 1, 0.5, 0.03)).astype(float)
+    return np.sort(np.arange(n) % 16 + 1), first, (rng.random(n) < np.where(first == 1, 0.5, 0.03)).astype(float)
 
 
 def test_who_answers_one_campaign_answers_the_next() -> None:

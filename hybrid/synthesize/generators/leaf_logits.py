@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Generic, TypeVar
 
 import numpy as np
@@ -27,7 +28,9 @@ FREQUENT = 0.1
 """Share of the rows from which on a value is frequent; as many have another."""
 _RIDGE = 0.01
 """Precision of a normal prior of each slope in ranks: where a column parts the states, its slope stays finite."""
-_STEPS, _LONGEST, _STILL = 25, 5.0, 1e-8
+_FLAT = 1e-9
+"""Information below which a column tells nothing beside the levels."""
+_STEPS, _LONGEST, _STILL = 25, 5.0, 1e-4
 """Newton steps at most, their length, and the change that ends them."""
 
 
@@ -145,6 +148,7 @@ class _Regression:
     y: Array
     weights: Array
     part: Array
+    """Number of each row's part, ascending; shape (n,)."""
     start: Array
     """Log odds of each part without any column; shape (n_parts,)."""
 
@@ -163,9 +167,9 @@ class _Regression:
 
     def _candidates(self) -> list[int]:
         """Columns with the largest score without any other, at most :data:`MOST_CANDIDATES`."""
-        score, information, _ = self._scores(list(range(self.columns.shape[1])), self.start[self.part])
-        gain = score**2 / np.maximum(np.diagonal(information), 1e-9)
-        gain[np.diagonal(information) < 1e-9] = 0.0
+        off, rest, spread = self._beside_levels(slice(None), self.start[self.part])
+        information = np.einsum("ij,ij,i->j", off, off, spread)
+        gain = np.where(information > _FLAT, (off.T @ rest) ** 2 / np.maximum(information, _FLAT), 0.0)
         order = np.argsort(-gain, kind="stable")[:MOST_CANDIDATES]
         return [int(at) for at in order if gain[at] > 0]
 
@@ -173,37 +177,48 @@ class _Regression:
         """The candidate that tells most beside the chosen ones, and the probability that chance tells as much."""
         left = [at for at in candidates if at not in chosen]
         eta = level[self.part] + self.columns[:, chosen] @ slopes
-        score, information, _ = self._scores([*chosen, *left], eta)
+        score, information = self._scores([*chosen, *left], eta)
         n = len(chosen)
         inner = information[:n, :n] + _RIDGE * np.eye(n)
         cross = information[:n, n:]
         alone = np.diagonal(information)[n:]
         own = alone - (cross * np.linalg.solve(inner, cross)).sum(axis=0) if n else alone
-        gain = np.where(own > 1e-6 * alone + 1e-9, score[n:] ** 2 / np.maximum(own, 1e-12), 0.0)
+        gain = np.where(own > 1e-6 * alone + _FLAT, score[n:] ** 2 / np.maximum(own, 1e-12), 0.0)
         at = int(gain.argmax())
         return left[at], float(chi2.sf(gain[at], 1))
 
-    def _scores(self, columns: list[int], eta: Array) -> tuple[Array, Array, Array]:
-        """Score and information of some columns beside the levels, and the score of each row."""
+    @cached_property
+    def _first(self) -> Array:
+        """First row of each part."""
+        return np.searchsorted(self.part, np.arange(len(self.start)))
+
+    def _sums(self, values: Array) -> Array:
+        """Sums over the rows of each part; shape (n_parts, ...)."""
+        return np.add.reduceat(values, self._first, axis=0)
+
+    def _scores(self, columns: list[int], eta: Array) -> tuple[Array, Array]:
+        """Score and information of some columns beside the levels."""
+        off, rest, spread = self._beside_levels(columns, eta)
+        return off.T @ rest, (off * spread[:, None]).T @ off
+
+    def _beside_levels(self, columns: list[int] | slice, eta: Array) -> tuple[Array, Array, Array]:
+        """Some columns without their mean in each part, the rows' scores, and their information."""
         p = expit(eta)
         rest, spread = self.weights * (self.y - p), self.weights * p * (1 - p)
         x = self.columns[:, columns]
-        total = np.maximum(np.bincount(self.part, spread), 1e-12)
-        mean = np.column_stack([np.bincount(self.part, spread * column) / total for column in x.T])
-        off = x - mean[self.part]
-        return off.T @ rest, (off * spread[:, None]).T @ off, rest
+        mean = self._sums(x * spread[:, None]) / np.maximum(self._sums(spread), 1e-12)[:, None]
+        return x - mean[self.part], rest, spread
 
     def _fitted(self, chosen: list[int], slopes: Array, level: Array) -> tuple[Array, Array]:
         """Slopes and levels of greatest penalized likelihood: Newton steps of the slopes and of the levels in turn."""
         x = self.columns[:, chosen]
         for _ in range(_STEPS):
-            score, information, _ = self._scores(chosen, level[self.part] + x @ slopes)
+            score, information = self._scores(chosen, level[self.part] + x @ slopes)
             step = np.linalg.solve(information + _RIDGE * np.eye(len(chosen)), score - _RIDGE * slopes)
             slopes = slopes + np.clip(step, -_LONGEST, _LONGEST)
             p = expit(level[self.part] + x @ slopes)
-            rest = np.bincount(self.part, self.weights * (self.y - p))
-            spread = np.maximum(np.bincount(self.part, self.weights * p * (1 - p)), 1e-9)
-            level = level + np.clip(rest / spread, -1.0, 1.0)
+            rest, spread = self._sums(self.weights * (self.y - p)), self._sums(self.weights * p * (1 - p))
+            level = level + np.clip(rest / np.maximum(spread, 1e-9), -1.0, 1.0)
             if np.abs(step).max() < _STILL:
                 break
         return slopes, level
