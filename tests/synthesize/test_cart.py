@@ -162,6 +162,16 @@ def test_a_rare_column_is_drawn_last_and_keeps_its_relations():
     assert apart[0] > 60 > 20 > apart[1], "95 in the source; its 60 people fill no leaf, so that no tree splits on it"
 
 
+def test_targets_come_first_and_those_of_two_states_last():
+    """So that a target of two states follows all that models of it read, and everything follows the others."""
+    n = np.arange(200)
+    columns = {"cured": n % 2, "age": n, "stage": n % 3, "rare": n < 5}
+    features = [Feature(name, 0, ordered=True, missing=False, target=name in ("cured", "stage")) for name in columns]
+    data = Encoded(features, list(columns.values()), n)
+    assert [features[at].name for at in drawing_order(data, (), 10)] == ["stage", "age", "rare", "cured"]
+    assert [features[at].name for at in drawing_order(data, ("cured",), 10)] == ["cured", "stage", "age", "rare"]
+
+
 def test_what_nearly_everybody_shares_comes_last():
     n = np.arange(200)
     columns = {"few": n < 40, "rare": n < 60, "often": n < 100, "missing": np.where(n < 50, np.nan, n)}

@@ -224,8 +224,8 @@ class CartOptions(Options):
     `min_leaf`. 0: copies are kept, as in synthpop."""
     visit_order: tuple[str, ...] = ()
     """Columns to draw first, in this order; then the columns marked as targets, so that all others are drawn
-    given them; then the rest in the table's order. Columns that nearly everybody has the same value of come last:
-    trees can hardly split on them, and draw them given all others."""
+    given them; then the rest in the table's order. Columns that nearly everybody has the same value of come later:
+    trees can hardly split on them, and draw them given all others. Targets of two states come last, and follow all."""
     methods: dict[str, Method] = Field(default_factory=dict)
     """How single columns are drawn given those drawn before them: tree (all that are not named), linear (numbers and
     dates: a linear regression with normal residuals, never a copied value) or logistic (categories). Regressions have
@@ -389,9 +389,11 @@ def _learn_rows(data: Encoded, options: CartOptions, seed: int, progress: Progre
 def drawing_order(data: Encoded, first: tuple[str, ...], least: int) -> list[int]:
     """Positions of the columns in the order in which they are drawn.
 
-    Those of ``first``; targets; the others; and last those in which the people with another value than the most
-    frequent one fill less than :data:`SPLIT_BOTH` leaves, the rarest at the end. Drawn early, a rare diagnosis would
-    lose its relations: no tree could split on it. Drawn last, its own tree splits on all others.
+    Those of ``first``; targets; the others; then those in which the people with another value than the most frequent
+    one fill less than :data:`SPLIT_BOTH` leaves, the rarest at the end; and targets of two states. Drawn early, a rare
+    diagnosis would lose its relations: no tree could split on it. Drawn late, its own tree splits on all others. Which
+    of two states a row has also follows columns that no tree splits on (:mod:`.leaf_logits`): drawn last, it follows
+    all that models of it read.
 
     Parameters
     ----------
@@ -407,10 +409,11 @@ def drawing_order(data: Encoded, first: tuple[str, ...], least: int) -> list[int
         )
     asked = [names.index(name) for name in first]
     targets = [at for at, feature in enumerate(data.features) if feature.target]
-    others = [at for at in dict.fromkeys([*targets, *range(len(names))]) if at not in asked]
+    last = [at for at in targets if at not in asked and len(np.unique(data.columns[at])) == 2]
+    others = [at for at in dict.fromkeys([*targets, *range(len(names))]) if at not in {*asked, *last}]
     apart = {at: _people_apart(data.columns[at], data.persons) for at in others}
     rare = sorted((at for at in others if apart[at] < SPLIT_BOTH * least), key=lambda at: -apart[at])
-    return [*dict.fromkeys(asked), *(at for at in others if at not in rare), *rare]
+    return [*dict.fromkeys(asked), *(at for at in others if at not in rare), *rare, *last]
 
 
 def _people_apart(column: Array, persons: Array) -> int:
