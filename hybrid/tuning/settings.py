@@ -28,7 +28,7 @@ TREES = {
     "": (1.0, None),
     ", small leaves": (1.0, SMALL),
     ", weighed splits": (0.9, None),
-    ", weighed splits, small leaves": (0.5, SMALL),
+    ", weighed splits, small leaves": (0.3, SMALL),
     ", fewer splits": (0.1, None),
     ", large leaves": (1.0, LARGE),
     ", weighed splits, large leaves": (0.9, LARGE),

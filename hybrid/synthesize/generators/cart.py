@@ -210,8 +210,9 @@ class CartOptions(Options):
     counted in people, and in full once it is twice as good: an attacker finds less of single people, and relations that
     many weak splits carry are lost. 1: every split counts, as in synthpop."""
     slopes: bool = True
-    """Whether numbers and dates follow the numbers and dates drawn before them within a leaf, too: a donor's value is
-    moved by the slope that the leaf's people bear out, in ranks. Large leaves then keep relations of numbers."""
+    """Whether a value follows the columns drawn before it within a leaf, too. A donor's number or ordered state is
+    moved by the slope that people bear out, in ranks; which of two states a row has follows a logistic regression with
+    a level for each leaf. Large leaves then keep relations."""
     small_groups: bool = True
     """Whether a category, or who lacks a number, is also drawn within groups of a fifth of `min_leaf` people, ten at
     least, that differ from others so much that chance explains it once in ten thousand times: children without an
