@@ -246,24 +246,45 @@ def nearest_by_power(q: Any, r: Any, own: Array, power: float, start: int, stop:
 
 @compiled
 def most_shared(codes: Array, weights: Array, references: Array, start: int, stop: int, out: Array) -> None:
-    """Largest weight of the codes that each query shares with one reference.
+    """Largest weight of the codes that each query shares with one reference, or what ``out`` holds if that is larger.
 
-    For queries start..stop-1. ``codes`` (q, n) int32, ``weights`` (q, n) float32, ``references`` (q, m) int32.
+    For queries start..stop-1. ``codes`` (q, n) int32, ``weights`` (q, n) float32, ``references`` (q, m) int32. The
+    heaviest codes come first: most references share too few of them to get there with all others. What is left is
+    added up in the order of the columns, so that a weight does not depend on the search.
     """
     q, m = references.shape
     sums = np.empty(BLOCK, dtype=np.float32)
     nothing = np.float32(0)
     for i in range(start, stop):
-        most = nothing
+        most, order = out[i], np.argsort(-weights[:, i])
+        rest = np.float32(weights[:, i].sum())
+        rounded = np.float32(q * 1e-6) * rest  # More than sums of q terms in another order differ by.
         for first in range(0, m, BLOCK):
             part = sums[: min(BLOCK, m - first)]
             part[:] = nothing
-            for c in range(q):
+            left, alive = rest, len(part)
+            for c in order:
                 mine, worth, its = codes[c, i], weights[c, i], references[c, first : first + len(part)]
-                if worth > nothing:
+                if worth <= nothing:
+                    break
+                for j in range(len(part)):
+                    part[j] += worth if its[j] == mine else nothing
+                left -= worth
+                enough = most - left - rounded
+                if enough > nothing:
+                    alive = 0
                     for j in range(len(part)):
-                        part[j] += worth if its[j] == mine else nothing
-            most = max(most, part.max())
+                        alive += np.int32(1) if part[j] >= enough else np.int32(0)
+                    if alive == 0:
+                        break
+            if alive == 0:
+                continue
+            for j in range(len(part)):
+                if part[j] >= most - rounded:
+                    exact = nothing
+                    for c in range(q):
+                        exact += weights[c, i] if references[c, first + j] == codes[c, i] else nothing
+                    most = max(most, exact)
         out[i] = most
 
 
