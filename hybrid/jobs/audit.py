@@ -34,6 +34,7 @@ from hybrid.pipeline.power import measure_power, n_people
 from hybrid.pipeline.shared_sections import fitting
 from hybrid.pipeline.stages import libraries
 from hybrid.publication.asked import asked, not_asked
+from hybrid.publication.criteria import Criterion
 from hybrid.publication.finished_run import EVALUATION
 from hybrid.publication.gate import confidence_of_each, judge
 from hybrid.publication.guarantee import guarantee_sentence
@@ -271,7 +272,9 @@ class _Subject:
         making = {one: Making(parentage=above.get(one), register=self.register) for one in tables}
         return evaluate(*about, self.progress, self.share, making=making, metrics=metrics)
 
-    def power(self, found: Evaluation, policy: Policy, confidence: float, people: int) -> Power:
+    def power(
+        self, found: Evaluation, policy: Policy, confidence: Mapping[Criterion | None, float], people: int
+    ) -> Power:
         tables = self.audited.train, self.audited.control, self.audited.synthetic
         about = *tables, found, policy, self.options, self.seed, self.progress, self.share
         return measure_power(*about, confidence=confidence, people=people)

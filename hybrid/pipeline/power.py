@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 
 from hybrid.base.progress import Progress, silent
@@ -16,6 +16,7 @@ from hybrid.evaluation.planted_leaks import LEAKS, Leak
 from hybrid.evaluation.pooled import pooled_metric
 from hybrid.evaluation.registry import REGISTRY
 from hybrid.evaluation.run_metrics import remembering
+from hybrid.publication.criteria import Criterion
 from hybrid.publication.gate import confidence_of_each
 from hybrid.publication.policy import Policy
 from hybrid.publication.power import BLOCKED, LeakTrials, Power
@@ -45,7 +46,7 @@ def measure_power(
     seed: int,
     progress: Progress = silent,
     share: Share | None = None,
-    confidence: float | None = None,
+    confidence: Mapping[Criterion | None, float] | None = None,
     people: int | None = None,
 ) -> Power:
     """Plant every demanded leak into the judged table, and judge again.
@@ -62,8 +63,8 @@ def measure_power(
         Its ``must_detect`` and ``power``.
     seed : int
         The run's; of the metrics' random streams as of the draws of leaks.
-    confidence : float, optional
-        Confidence of each excess that the verdict judges, if it judges more tables than this one.
+    confidence : mapping of criterion to float, optional
+        Confidence of the excesses that the verdict judges, if it judges more tables than this one.
     people : int, optional
         Those in the data, where they are more than those of this table.
 
@@ -90,7 +91,7 @@ def measure_power_of(
     policy: Policy,
     seed: int,
     progress: Progress = silent,
-    confidence: float | None = None,
+    confidence: Mapping[Criterion | None, float] | None = None,
     people: int | None = None,
 ) -> Power:
     """As :func:`measure_power`, of one table, or of every fold of ``split.control: cross``.
@@ -146,7 +147,7 @@ def _tried(
 class _Gate:
     """The rules about excesses that pass on the judged table."""
 
-    def __init__(self, policy: Policy, evaluation: Evaluation, confidence: float) -> None:
+    def __init__(self, policy: Policy, evaluation: Evaluation, confidence: Mapping[Criterion | None, float]) -> None:
         self._confidence, self._league = confidence, policy.trust
         self._kind = MetricRules()
         rules = [rule for rule in policy.rules if rule.detects and rule.metric in REGISTRY]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, get_args
@@ -13,6 +14,7 @@ from hybrid.evaluation.engine.intervals import quantile, simultaneous
 from hybrid.evaluation.measure import AllRows, Crossed, Evaluation, Measure, Subject
 from hybrid.publication.actions import ActionName, Situation, with_actions
 from hybrid.publication.composition import Exposure
+from hybrid.publication.criteria import Criterion, criterion_of
 from hybrid.publication.policy import Policy
 from hybrid.publication.power import MORE_PEOPLE, Power, power_checks
 from hybrid.publication.rules import KINDS
@@ -184,8 +186,10 @@ def _per_thousand(share: float) -> str:
     return text_of(float(f"{1000 * share:.2g}"))
 
 
-ERROR = 0.05
-"""Error that the intervals of all excesses of a verdict share."""
+ERROR = 0.025
+"""Error that all intervals of excesses of one criterion share: .05/(n (n + 1)) for the first draw."""
+LEAST_SHARED = 4
+"""Numbers that share it, at least: a rule that is alone in its criterion must not raise more false alarms than others."""
 
 
 def judge(
@@ -296,19 +300,20 @@ def _of_too_few(check: Check) -> Check:
     return replace(check, hint=TOO_FEW, actions=()) if is_open else check
 
 
-def confidence_of_each(policy: Policy, evaluation: Evaluation) -> float:
-    """Confidence of each excess.
+def confidence_of_each(policy: Policy, evaluation: Evaluation) -> dict[Criterion | None, float]:
+    """Confidence of each excess, by criterion.
 
-    All excesses of a verdict hold simultaneously. The policy's numbers that are compared by their excess share one
-    error of :data:`ERROR`: Sidak's level for that many.
+    All excesses of a criterion hold simultaneously. The policy's numbers of one criterion that are compared by their
+    excess share one error of :data:`ERROR`: Sidak's level for that many, and for :data:`LEAST_SHARED` at least.
     """
-    numbers = sum(
-        isinstance(metric.outcome, Measure) and metric.outcome.excess is not None
+    numbers = Counter(
+        criterion_of(rule.metric)
         for rule in policy.rules
         if rule.compare == "excess"
         for metric in about(rule, evaluation)
+        if isinstance(metric.outcome, Measure) and metric.outcome.excess is not None
     )
-    return simultaneous(1 - ERROR, numbers)
+    return {criterion: simultaneous(1 - ERROR, max(number, LEAST_SHARED)) for criterion, number in numbers.items()}
 
 
 def strictness(draws: int) -> float:
@@ -319,7 +324,7 @@ def strictness(draws: int) -> float:
     that this adds to the first draw's is taken off the interval, so that all draws together hide a leak no more often
     than the first alone may, and trying again gains nothing.
     """
-    return quantile(1 - ERROR / (draws * (draws + 1))) - quantile(1 - ERROR / 2)
+    return quantile(1 - 0.05 / (draws * (draws + 1))) - quantile(1 - ERROR)
 
 
 def verdicts_by_stage(policy: Policy, evaluation: Evaluation) -> dict[Subject, Verdict]:

@@ -289,6 +289,43 @@ def most_shared(codes: Array, weights: Array, references: Array, start: int, sto
 
 
 @compiled
+def agreements(
+    rows: Array, own: Array, is_category: Array, near: float, agrees: Array, n_agreeing: Array, apart: Array
+) -> None:
+    """Columns in which each row of a table agrees with a person, and the sum of its distances over columns.
+
+    Categories are at a distance of 0 or 1, numbers at most at 1; missing is at 0 from missing and at 1 from any value.
+    Columns agree up to a distance of ``near``.
+
+    Parameters
+    ----------
+    rows, agrees : numpy.ndarray, shapes (n_columns, n_rows), float32
+        The table; 1 where a column agrees, else 0: written.
+    own, is_category : numpy.ndarray, shapes (n_columns,)
+        The person, float32, and which columns are categories.
+    n_agreeing, apart : numpy.ndarray, shapes (n_rows,), float32
+        Of each row the number of columns that agree, and the sum of distances: added to.
+    """
+    zero, one = np.float32(0), np.float32(1)
+    for c in range(len(rows)):
+        mine, its, gaps = own[c], rows[c], agrees[c]
+        if np.isnan(mine):
+            for j in range(len(its)):
+                gaps[j] = zero if np.isnan(its[j]) else one
+        elif is_category[c]:
+            for j in range(len(its)):
+                gaps[j] = zero if its[j] == mine else one
+        else:
+            for j in range(len(its)):
+                gap = abs(its[j] - mine)
+                gaps[j] = gap if gap < one else one
+        for j in range(len(its)):
+            apart[j] += gaps[j]
+            gaps[j] = one if gaps[j] <= near else zero
+            n_agreeing[j] += gaps[j]
+
+
+@compiled
 def nearest_history(people: Any, starts: Array, others: Any, weights: Array, start: int, stop: int, out: Array) -> None:
     """Smallest mean distance of each person's rows to those of one owner.
 

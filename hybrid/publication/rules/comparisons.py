@@ -101,7 +101,7 @@ def _excess(about: Compared) -> JudgedNumber | str:
     value, low, high = (within(number, limits) for number in (value, low, high))
     details = (
         f"{about.subject}: {text_of(about.shown.value)}, {text_of(value)} above people never seen "
-        f"({text_of(low)} to {text_of(high)} for all rules together); judged by the {end} end"
+        f"({text_of(low)} to {text_of(high)} for all rules of its kind together); judged by the {end} end"
     )
     words = (
         f"The score is {per_thousand(abs(value))} in 1,000 {'below' if value < 0 else 'above'} that of people who are "

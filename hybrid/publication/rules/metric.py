@@ -15,7 +15,7 @@ from hybrid.evaluation.registry import RENAMED
 from hybrid.evaluation.trust import Needed, TrustLeague
 from hybrid.publication.actions import NoiseName
 from hybrid.publication.criteria import criterion_of
-from hybrid.publication.rules.comparisons import COMPARISONS, Compared
+from hybrid.publication.rules.comparisons import COMPARISONS, MEASURED, Compared
 from hybrid.publication.rules.rule import Facts, JudgedNumber, PolicyRule, RuleKind, limited, missing, text_of
 from hybrid.publication.verdict import Check
 
@@ -206,6 +206,6 @@ def _compared(rule: MetricRule, metric: MetricResult, facts: Facts) -> JudgedNum
         return metric.outcome.reason
     subject, about_one = _subject(rule, metric.column, metric.table), (metric.column, metric.table)
     other = facts.evaluation.find(metric.name, rule.other, *about_one) if rule.other is not None else None
-    judged = facts.confidence, facts.strictness
+    judged = facts.confidence.get(criterion_of(rule.metric), MEASURED), facts.strictness
     compared = Compared(rule.metric, subject, metric.outcome, *judged, rule.other, other)
     return COMPARISONS[rule.compare].number(compared)

@@ -16,6 +16,7 @@ from hybrid.evaluation.measure import NOTHING_TO_LEAK, Direction, Evaluation, Ma
 from hybrid.evaluation.trust import TrustLeague
 from hybrid.publication.actions import ActionName, NoiseName
 from hybrid.publication.composition import Exposure
+from hybrid.publication.criteria import Criterion
 from hybrid.publication.private_words import is_dp
 from hybrid.publication.verdict import Check, Status
 
@@ -100,8 +101,9 @@ class Facts:
     """How the intermediate table was made; None if nothing was anonymized."""
     exposure: Exposure | str | None = None
     """Joint exposure of this and earlier releases; why it is not known; None before publishing."""
-    confidence: float = 0.95
-    """Confidence of the interval of each excess (:func:`hybrid.publication.gate.confidence_of_each`)."""
+    confidence: Mapping[Criterion | None, float] = field(default_factory=dict)
+    """Confidence of the interval of each excess, by criterion; .95 where none is given. See
+    :func:`hybrid.publication.gate.confidence_of_each`."""
     league: TrustLeague | None = None
     """Verdicts of a laboratory on the metrics of rules that need trust."""
     config: Mapping[str, Any] = field(default_factory=dict)
