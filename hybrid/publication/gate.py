@@ -189,7 +189,7 @@ def _per_thousand(share: float) -> str:
 ERROR = 0.025
 """Error that all intervals of excesses of one criterion share: .05/(n (n + 1)) for the first draw."""
 LEAST_SHARED = 4
-"""Numbers that share it, at least: a rule that is alone in its criterion must not raise more false alarms than others."""
+"""Numbers that share it, at least: a rule that is alone in its criterion raises no more false alarms than others."""
 
 
 def judge(

@@ -262,7 +262,7 @@ def most_shared(codes: Array, weights: Array, references: Array, start: int, sto
         for first in range(0, m, BLOCK):
             part = sums[: min(BLOCK, m - first)]
             part[:] = nothing
-            left, alive = rest, len(part)
+            left, alive = rest, np.int32(len(part))
             for c in order:
                 mine, worth, its = codes[c, i], weights[c, i], references[c, first : first + len(part)]
                 if worth <= nothing:
@@ -272,7 +272,7 @@ def most_shared(codes: Array, weights: Array, references: Array, start: int, sto
                 left -= worth
                 enough = most - left - rounded
                 if enough > nothing:
-                    alive = 0
+                    alive = np.int32(0)
                     for j in range(len(part)):
                         alive += np.int32(1) if part[j] >= enough else np.int32(0)
                     if alive == 0:
@@ -290,7 +290,7 @@ def most_shared(codes: Array, weights: Array, references: Array, start: int, sto
 
 @compiled
 def agreements(
-    rows: Array, own: Array, is_category: Array, near: float, agrees: Array, n_agreeing: Array, apart: Array
+    rows: Array, own: Array, is_category: Array, near: np.float32, agrees: Array, n_agreeing: Array, apart: Array
 ) -> None:
     """Columns in which each row of a table agrees with a person, and the sum of its distances over columns.
 
