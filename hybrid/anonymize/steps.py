@@ -35,6 +35,7 @@ def anonymize_in_steps(
     rng: np.random.Generator,
     progress: Progress = silent,
     population: Table | None = None,
+    by_pycanon: bool = True,
 ) -> AnonymizedTable:
     """Anonymize a table by the techniques of its options.
 
@@ -44,6 +45,8 @@ def anonymize_in_steps(
         The records, without identifiers.
     hierarchies : mapping of str to Hierarchy
         Of the quasi-identifiers that get labels, and of sensitive columns that a model needs one of.
+    by_pycanon : bool
+        As for :func:`hybrid.anonymize.anonymize`.
 
     Returns
     -------
@@ -57,7 +60,7 @@ def anonymize_in_steps(
         As :func:`hybrid.anonymize.anonymize`; options and columns that do not fit; a technique finds no way.
     """
     if generalizes(options):
-        return anonymize(train, hierarchies, options, progress, population)
+        return anonymize(train, hierarchies, options, progress, population, by_pycanon)
     started = time.perf_counter()
     steps = assigned(options, train.schema)
     if not len(train):

@@ -135,8 +135,13 @@ def _opinion(frame: pd.DataFrame, names: list[str], model: PrivacyModel) -> _Opi
     return None
 
 
-def verify(anonymized: AnonymizedTable, task: SearchProblem) -> dict[str, Any]:
+def verify(anonymized: AnonymizedTable, task: SearchProblem, by_pycanon: bool = True) -> dict[str, Any]:
     """Measure again what the released labels reach.
+
+    Parameters
+    ----------
+    by_pycanon : bool
+        Whether pycanon is asked, too.
 
     Returns
     -------
@@ -167,7 +172,9 @@ def verify(anonymized: AnonymizedTable, task: SearchProblem) -> dict[str, Any]:
     failures += [
         f"{one.name} is not met: {one.reached:g} instead of {one.threshold:g}" for one in reached if not one.holds
     ]
-    pycanon = second_opinion(frame, names, task.options.models, k, persons)
+    pycanon: dict[str, Any] = {"skipped": "nothing is released of this table: our own check alone"}
+    if by_pycanon:
+        pycanon = second_opinion(frame, names, task.options.models, k, persons)
     failures += [f"pycanon disagrees on {name}" for name, agrees in pycanon.get("agrees", {}).items() if not agrees]
     if failures:
         raise VerificationError(

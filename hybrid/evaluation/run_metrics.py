@@ -42,7 +42,7 @@ def evaluate(
 
     Tables are measured side by side on the cores there are, every other one from the last metric to the first (unless
     families have budgets): two tables then seldom wait for the same shared result or model. Attacks that make a table
-    again take longest: they begin, beside the other metrics of their table.
+    again take longest: they begin, beside the other metrics of their table; of the others the largest does.
 
     Parameters
     ----------
@@ -89,7 +89,7 @@ def evaluate(
     chosen = metrics_of(options) if metrics is None else metrics
     share = share or remembering({})
     repeated = (options.retrain or RetrainOptions()).stages
-    order = sorted(stages, key=lambda stage: stage not in repeated)
+    order = sorted(stages, key=lambda stage: (stage not in repeated, -len(stages[stage])))
     apart = [[one for one in chosen if _trains(one)], [one for one in chosen if not _trains(one)]]
 
     def parts(stage: Subject) -> list[list[Metric]]:

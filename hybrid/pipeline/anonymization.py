@@ -101,6 +101,8 @@ class Anonymization:
     """Quasi-identifiers whose hierarchy is a public list of values."""
     whole: WholeTable | None = None
     """The labels of all rows, where ``train`` comes from a sample of a warehouse's table."""
+    by_pycanon: bool = True
+    """Whether pycanon checks the classes, too: not of tables that an attacker makes again, which are not released."""
     below: Callable[[], Table] | None = None
     """Gives a summary of each person's rows in linked tables, which the transition reads as it reads other columns:
     else a postcode would be restored without its hospitals. ``persons`` has the persons as those of ``train``."""
@@ -117,7 +119,7 @@ class Anonymization:
         whole = self.whole
         if whole is not None:
             return self.compute(ANONYMIZE.name, lambda: label_sample(self.train, self.hierarchies, whole))
-        rng, known = rng_for(self.seed, "anonymize"), (self.progress, self.population)
+        rng, known = rng_for(self.seed, "anonymize"), (self.progress, self.population, self.by_pycanon)
         try:
             return self.compute(
                 ANONYMIZE.name,

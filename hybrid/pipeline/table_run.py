@@ -318,6 +318,7 @@ class TableRun(Run[Inputs]):
             public=self._public_lists,
             ties=self.rules.tied(self.labelled if self.protected is None else self.train, self.static),
             whole=self.inputs.whole,
+            by_pycanon=not self.decided,
             below=self.below,
         )
 

@@ -188,6 +188,8 @@ def _per_thousand(share: float) -> str:
 
 ERROR = 0.025
 """Error that all intervals of excesses of one criterion share: .05/(n (n + 1)) for the first draw."""
+LEAST_SHARED = 4
+"""Numbers that share it, at least: a rule that is alone in its criterion raises no more false alarms than others."""
 
 
 def judge(
@@ -302,7 +304,7 @@ def confidence_of_each(policy: Policy, evaluation: Evaluation) -> dict[Criterion
     """Confidence of each excess, by criterion.
 
     All excesses of a criterion hold simultaneously. The policy's numbers of one criterion that are compared by their
-    excess share one error of :data:`ERROR`: Sidak's level for that many.
+    excess share one error of :data:`ERROR`: Sidak's level for that many, and for :data:`LEAST_SHARED` at least.
     """
     numbers = Counter(
         criterion_of(rule.metric)
@@ -311,7 +313,7 @@ def confidence_of_each(policy: Policy, evaluation: Evaluation) -> dict[Criterion
         for metric in about(rule, evaluation)
         if isinstance(metric.outcome, Measure) and metric.outcome.excess is not None
     )
-    return {criterion: simultaneous(1 - ERROR, number) for criterion, number in numbers.items()}
+    return {criterion: simultaneous(1 - ERROR, max(number, LEAST_SHARED)) for criterion, number in numbers.items()}
 
 
 def strictness(draws: int) -> float:

@@ -8,11 +8,13 @@ from dataclasses import replace
 import numpy as np
 import pandas as pd
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 from scipy.stats.contingency import odds_ratio
 
 from hybrid.evaluation import REGISTRY, EvaluateOptions
 from hybrid.evaluation.attacks.membership import ACCUSED, accused
-from hybrid.evaluation.attacks.shared_cells import _cells, _codes, _most_shared, scores
+from hybrid.evaluation.attacks.shared_cells import RecordValues, _cells, _codes, _most_shared, scores
 from hybrid.evaluation.context import Context
 from hybrid.evaluation.engine.intervals import simultaneous
 from hybrid.evaluation.measure import Measure, NotComputable
@@ -178,3 +180,22 @@ def test_it_needs_a_control_set() -> None:
     train, _, table = tables(np.random.default_rng(8), 50, 50, 50)
     found = REGISTRY["shared_cells"].measure(Context(train, None, table, EvaluateOptions())).outcome
     assert isinstance(found, NotComputable) and found.lacks == "control"
+
+
+@given(st.integers(0, 2**32 - 1), st.integers(1, 12), st.integers(1, 1200))
+@settings(max_examples=60, deadline=None)
+def test_the_search_for_the_row_that_shares_most_leaves_none_out(seed: int, q: int, m: int) -> None:
+    """The same numbers to the last bit as comparing all pairs in the order of the columns, also above a least one."""
+    rng = np.random.default_rng(seed)
+    width = int(rng.integers(1, 6))
+    people, rows = (rng.integers(0, width, (q, n)).astype(np.int32) for n in (7, m))
+    weights = np.where(rng.random((q, 7)) < 0.2, 0, rng.exponential(10.0 ** rng.integers(-3, 2, (q, 1)), (q, 7)))
+    asked = RecordValues(people, weights.astype(np.float32))
+    sums = np.zeros((7, m), dtype=np.float32)
+    for column, worth, row in zip(people, asked.weights, rows, strict=True):
+        sums += np.where(column[:, None] == row, worth[:, None], np.float32(0))
+    least = rng.choice(sums.ravel(), 7)
+    assert np.array_equal(_most_shared(asked, rows), sums.max(axis=1))
+    assert np.array_equal(_most_shared(asked, rows, least), np.maximum(sums.max(axis=1), least))
+    below = np.nextafter(sums.max(axis=1), np.float32(-1))
+    assert np.array_equal(_most_shared(asked, rows, below), sums.max(axis=1))

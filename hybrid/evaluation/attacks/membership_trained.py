@@ -119,6 +119,8 @@ def observer(context: Context, people: Table) -> Callable[[Table], Array]:
     2, ... columns, and Gower's distances of the nearest rows. Numbers agree within :data:`NEAR` of the range; missing
     agrees with missing and is 1 from any value.
     """
+    from hybrid.evaluation.engine import kernels
+
     names, rng = context.encoding.names, context.random("queries of a pool")
     paired = np.sort(rng.permutation(len(names))[:MOST_PAIRED])
     first, second = np.triu_indices(len(paired))
@@ -131,28 +133,17 @@ def observer(context: Context, people: Table) -> Callable[[Table], Array]:
         return np.stack([_observed(rows, own) for own in mine])
 
     def _observed(rows: Array, own: Array) -> Array:
-        apart = _distances(rows, own, is_category)
-        agrees = (apart <= NEAR).astype(np.float32)
+        agrees, (n_agreeing, far) = np.empty_like(rows), np.zeros((2, len(rows.T)), dtype=np.float32)
+        kernels.agreements(rows, own, is_category, np.float32(NEAR), agrees, n_agreeing, far)
         some = agrees[paired]
         both = (some @ some.T)[first, second] / len(agrees.T)
-        together = np.bincount(agrees.sum(axis=0).astype(np.int64), minlength=len(names) + 1)
+        together = np.bincount(n_agreeing.astype(np.int64), minlength=len(names) + 1)
         least = np.cumsum(together[::-1])[-2::-1] / len(agrees.T)
-        far = apart.mean(axis=0)
+        far /= np.float32(len(names))
         near = np.sort(np.partition(far, NEAREST - 1)[:NEAREST] if len(far) > NEAREST else far)
         return np.concatenate([both, least, np.pad(near, (0, max(NEAREST - len(near), 0)), mode="edge")])
 
     return observe
-
-
-def _distances(rows: Array, own: Array, is_category: Array) -> Array:
-    """Distance of every row (n_columns, n_rows) to a person (n_columns,); float32, 0..1."""
-    apart: Array = np.abs(rows - own[:, None])
-    apart[is_category] = apart[is_category] > 0
-    np.minimum(apart, 1, out=apart)
-    apart[np.isnan(apart)] = 1
-    missing = np.isnan(own)
-    apart[missing] = ~np.isnan(rows[missing])
-    return apart
 
 
 @dataclass(frozen=True)

@@ -72,11 +72,11 @@ def _rarity(codes: Array, reference: Array) -> Array:
     return found
 
 
-def _most_shared(people: RecordValues, references: Array) -> Array:
-    """Largest weight shared with one of the references, shape (n_people,)."""
+def _most_shared(people: RecordValues, references: Array, least: Array | None = None) -> Array:
+    """Largest weight shared with one of the references, or ``least`` if none is larger; shape (n_people,)."""
     from hybrid.evaluation.engine import kernels
 
-    found = np.zeros(people.codes.shape[1], dtype=np.float32)
+    found = np.zeros(people.codes.shape[1], dtype=np.float32) if least is None else least.copy()
 
     def work(start: int, stop: int) -> None:
         kernels.most_shared(people.codes, people.weights, references, start, stop, found)
@@ -105,9 +105,10 @@ def _with_table(context: Context, part: Part, reference: Part) -> Array:
         with before.judged.guard:
             found = _with_table(before.judged, part, reference).copy()
             gone = _codes(before.judged, Part("table", "gone", before.changed), reference)
-            lost = np.flatnonzero(_most_shared(_cells(before.judged, part, reference), gone) >= found)
+            below = np.nextafter(found, np.float32(-1))
+            lost = np.flatnonzero(_most_shared(_cells(before.judged, part, reference), gone, below) >= found)
         found[lost] = _most_shared(cells.at(lost), table)
-        return np.maximum(found, _most_shared(cells, np.ascontiguousarray(table[:, before.changed])))
+        return _most_shared(cells, np.ascontiguousarray(table[:, before.changed]), found)
 
     return context.once(("shared with the table", part.role, part.key, reference.key), compute)
 

@@ -246,25 +246,83 @@ def nearest_by_power(q: Any, r: Any, own: Array, power: float, start: int, stop:
 
 @compiled
 def most_shared(codes: Array, weights: Array, references: Array, start: int, stop: int, out: Array) -> None:
-    """Largest weight of the codes that each query shares with one reference.
+    """Largest weight of the codes that each query shares with one reference, or what ``out`` holds if that is larger.
 
-    For queries start..stop-1. ``codes`` (q, n) int32, ``weights`` (q, n) float32, ``references`` (q, m) int32.
+    For queries start..stop-1. ``codes`` (q, n) int32, ``weights`` (q, n) float32, ``references`` (q, m) int32. The
+    heaviest codes come first: most references share too few of them to get there with all others. What is left is
+    added up in the order of the columns, so that a weight does not depend on the search.
     """
     q, m = references.shape
     sums = np.empty(BLOCK, dtype=np.float32)
     nothing = np.float32(0)
     for i in range(start, stop):
-        most = nothing
+        most, order = out[i], np.argsort(-weights[:, i])
+        rest = np.float32(weights[:, i].sum())
+        rounded = np.float32(q * 1e-6) * rest  # More than sums of q terms in another order differ by.
         for first in range(0, m, BLOCK):
             part = sums[: min(BLOCK, m - first)]
             part[:] = nothing
-            for c in range(q):
+            left, alive = rest, np.int32(len(part))
+            for c in order:
                 mine, worth, its = codes[c, i], weights[c, i], references[c, first : first + len(part)]
-                if worth > nothing:
+                if worth <= nothing:
+                    break
+                for j in range(len(part)):
+                    part[j] += worth if its[j] == mine else nothing
+                left -= worth
+                enough = most - left - rounded
+                if enough > nothing:
+                    alive = np.int32(0)
                     for j in range(len(part)):
-                        part[j] += worth if its[j] == mine else nothing
-            most = max(most, part.max())
+                        alive += np.int32(1) if part[j] >= enough else np.int32(0)
+                    if alive == 0:
+                        break
+            if alive == 0:
+                continue
+            for j in range(len(part)):
+                if part[j] >= most - rounded:
+                    exact = nothing
+                    for c in range(q):
+                        exact += weights[c, i] if references[c, first + j] == codes[c, i] else nothing
+                    most = max(most, exact)
         out[i] = most
+
+
+@compiled
+def agreements(
+    rows: Array, own: Array, is_category: Array, near: np.float32, agrees: Array, n_agreeing: Array, apart: Array
+) -> None:
+    """Columns in which each row of a table agrees with a person, and the sum of its distances over columns.
+
+    Categories are at a distance of 0 or 1, numbers at most at 1; missing is at 0 from missing and at 1 from any value.
+    Columns agree up to a distance of ``near``.
+
+    Parameters
+    ----------
+    rows, agrees : numpy.ndarray, shapes (n_columns, n_rows), float32
+        The table; 1 where a column agrees, else 0: written.
+    own, is_category : numpy.ndarray, shapes (n_columns,)
+        The person, float32, and which columns are categories.
+    n_agreeing, apart : numpy.ndarray, shapes (n_rows,), float32
+        Of each row the number of columns that agree, and the sum of distances: added to.
+    """
+    zero, one = np.float32(0), np.float32(1)
+    for c in range(len(rows)):
+        mine, its, gaps = own[c], rows[c], agrees[c]
+        if np.isnan(mine):
+            for j in range(len(its)):
+                gaps[j] = zero if np.isnan(its[j]) else one
+        elif is_category[c]:
+            for j in range(len(its)):
+                gaps[j] = zero if its[j] == mine else one
+        else:
+            for j in range(len(its)):
+                gap = abs(its[j] - mine)
+                gaps[j] = gap if gap < one else one
+        for j in range(len(its)):
+            apart[j] += gaps[j]
+            gaps[j] = one if gaps[j] <= near else zero
+            n_agreeing[j] += gaps[j]
 
 
 @compiled
