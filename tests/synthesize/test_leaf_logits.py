@@ -136,6 +136,19 @@ def test_rows_of_one_person_count_as_one() -> None:
     assert again.level == pytest.approx(model.level, rel=1e-6)
 
 
+def test_nodes_that_rows_are_drawn_in_may_alternate() -> None:
+    """A leaf of enough rows, but too few people, is drawn in the node above it, and its neighbour is not."""
+    leaf, first, second = campaigns(4000)
+    drawn_in, order = np.where(leaf % 3 == 0, 0, leaf), np.argsort(np.where(leaf % 3 == 0, 0, leaf), kind="stable")
+    nodes = Leaves(leaf)
+    model = fit_logits(second, {"first": first}, {"first": STATES}, nodes, drawn_in)
+    assert model is not None
+    sorted_nodes = Leaves(leaf[order])
+    again = fit_logits(second[order], {"first": first[order]}, {"first": STATES}, sorted_nodes, drawn_in[order])
+    assert again is not None and again.slopes == pytest.approx(model.slopes)
+    assert model.slopes[0] > 4
+
+
 def test_missing_numbers_count_as_the_mean() -> None:
     rng = np.random.default_rng(9)
     leaf, x = np.ones(3000, dtype=np.int64), rng.random(3000)

@@ -103,11 +103,12 @@ def fit_logits(
     off = np.column_stack([np.nan_to_num(column - mean[drawn_in]) for column, mean in zip(ranks, means, strict=True)])
     people = np.maximum(nodes.sums(np.ones(len(y))), 1e-12)
     share = np.clip(nodes.sums(y.astype(np.float64)) / people, 0.0, 1.0)
-    undecided = (share[drawn_in] > 0) & (share[drawn_in] < 1)
-    if not undecided.any():
+    undecided = np.flatnonzero((share[drawn_in] > 0) & (share[drawn_in] < 1))
+    if not len(undecided):
         return None
-    parts, part = np.unique(drawn_in[undecided], return_inverse=True)
-    regression = _Regression(off[undecided], y[undecided], nodes.weights[undecided], part, logit(share[parts]))
+    rows = undecided[np.argsort(drawn_in[undecided], kind="stable")]  # A node may be drawn in before and after another.
+    parts, part = np.unique(drawn_in[rows], return_inverse=True)
+    regression = _Regression(off[rows], y[rows], nodes.weights[rows], part, logit(share[parts]))
     chosen, slopes, level = regression.selected()
     if not len(chosen):
         return None
