@@ -26,10 +26,10 @@ SMALL, LARGE = 0.5, 2.0
 """Leaves that are tried, as multiples of what `hybrid init` writes for so many people."""
 TREES = {
     "": (1.0, None),
-    ", small leaves": (1.0, SMALL),
-    ", weighed splits": (0.9, None),
     ", weighed splits, small leaves": (0.3, SMALL),
     ", fewer splits": (0.1, None),
+    ", small leaves": (1.0, SMALL),
+    ", weighed splits": (0.9, None),
     ", large leaves": (1.0, LARGE),
     ", weighed splits, large leaves": (0.9, LARGE),
 }
@@ -39,8 +39,8 @@ SHARES = (0.7, 0.5, 0.35)
 """Shares of the people that are sampled, beside all of them."""
 QUARTER = {"sample.method": "beta", "sample.beta": 0.25}
 """A smaller share still, in small leaves: larger ones would be most of a small table."""
-SAMPLE = "sample"
-"""Name of the factor that says who is in."""
+SAMPLE, TREE = "sample", "generator"
+"""Names of the factors that say who is in, and how trees grow: they change most, and are tried first."""
 CONFIGURED = "configured"
 """Name of the setting that the configuration has; it is in every round."""
 DRAWN = 4
@@ -119,8 +119,8 @@ def settings(
 
 
 def _neighbours(levels: Mapping[str, Levels]) -> Iterator[dict[str, Any]]:
-    """Values of each level of each factor alone: the sample first, which changes most."""
-    for name in sorted(levels, key=lambda name: name != SAMPLE):
+    """Values of each level of each factor alone: those that change most first."""
+    for name in sorted(levels, key=lambda name: (name != SAMPLE, name != TREE)):
         values = levels[name]
         yield from values.values() if isinstance(values, dict) else ({name: value} for value in values)
 
@@ -157,7 +157,7 @@ def factors(config: RunConfig, policy: Policy, people: int, generalizes: bool = 
     own = config.synthesize
     leaves = {None: None} | {times: round(leaf_of_sampled(people) * times) for times in (SMALL, LARGE)}
     if not own.is_off:
-        found["generator"] = {"configured": {}} | {
+        found[TREE] = {"configured": {}} | {
             f"cart{words}": {
                 "synthesize.generator": "cart",
                 f"{OPTIONS}alpha": alpha,
@@ -168,7 +168,7 @@ def factors(config: RunConfig, policy: Policy, people: int, generalizes: bool = 
     if config.sample.effective.method in ("none", "beta"):
         shares = {f"{share:.0%}": {"sample.method": "beta", "sample.beta": share} for share in SHARES}
         small = QUARTER | {f"{OPTIONS}min_leaf": leaves[SMALL]}
-        quarter = {"25%": small} if own.generator == Cart.name and "generator" in found else {}
+        quarter = {"25%": small} if own.generator == Cart.name and TREE in found else {}
         found[SAMPLE] = {"configured": {}, "all": {"sample.method": "beta", "sample.beta": 1.0}} | shares | quarter
     return {name: levels for name, levels in found.items() if len(levels) > 1}
 

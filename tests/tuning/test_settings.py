@@ -37,7 +37,7 @@ def test_every_kind_of_setting_is_tried(config: RunConfig, policy: Policy) -> No
         "sample.beta",
     }
     assert {one.config.synthesize.options.get("min_leaf") for one in found} == {None, 25, 100}
-    assert {one.config.synthesize.options.get("alpha") for one in found} == {None, 0.1, 0.5, 0.9}
+    assert {one.config.synthesize.options.get("alpha") for one in found} == {None, 0.1, 0.3, 0.9}
     assert len({one.config.model_dump_json() for one in found}) == 20
     for one in found:
         if one.values.get("anonymize.recoding") == "local":
