@@ -207,13 +207,6 @@ def write_linked_demo(
         The same seed and number give the same bytes (with the same versions of NumPy and PyArrow).
     format : "csv" or "parquet"
         How the tables are written.
-
-    Raises
-    ------
-    ConfigError
-        ``admissions`` or ``seed`` is out of range.
-    OutputError
-        The folder is not writable or the disk is full.
     """
     if not 1 <= admissions <= MOST_ADMISSIONS:
         raise ConfigError(f"rows is {admissions}", hint=f"choose 1 to {MOST_ADMISSIONS:,} admissions of linked tables")

@@ -98,11 +98,6 @@ def write_hierarchies(folder: Path, vocabulary: Vocabulary, rules: Mapping[str, 
     """Write one file per quasi-identifier, and the taxonomy of diagnoses, into ``folder``.
 
     Lists of values are CSV (a line is one value; column i is its label on level i), what follows a rule is YAML.
-
-    Raises
-    ------
-    OutputError
-        The folder is not writable.
     """
     nationalities, occupations, diagnoses = vocabulary.nationalities, vocabulary.occupations, vocabulary.diagnoses
     tables: dict[str, Iterable[Sequence[str]]] = {
@@ -149,13 +144,6 @@ def write_demo(
     several : bool
         Whether patients have several admissions, as ``hybrid demo`` writes them (then the config names the person), or
         one each.
-
-    Raises
-    ------
-    ConfigError
-        ``rows`` or ``seed`` is out of range.
-    OutputError
-        The folder is not writable or the disk is full.
     """
     if not 1 <= rows <= MAX_NUMBER:
         raise ConfigError(f"rows is {rows}", hint=f"choose 1 to {MAX_NUMBER:,}")

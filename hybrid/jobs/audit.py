@@ -66,11 +66,6 @@ def audit_config(
 
     Of a file: that of ``config`` (or one without roles), with the given roles added. Of a folder of linked tables: that
     of ``config``; what is ``beside``, control and synthetic records, must be folders then.
-
-    Raises
-    ------
-    ConfigError
-        As :func:`hybrid.jobs.audited_folders.links_config`.
     """
     if train.is_dir():
         has_roles = bool(targets or secrets or quasi_identifiers)

@@ -97,11 +97,6 @@ class FittedGenerator:
         Table
             With the schema, dtypes, categories and precision of the table learned from. Of persons with the person of
             each row (0, 1, ...): their rows are adjacent, and in order. The same seed gives the same rows.
-
-        Raises
-        ------
-        GeneratorError
-            The model could not draw that many rows, or drew something that is no value; or persons without rows.
         """
         if n < 0:
             raise ValueError("n must not be negative")
@@ -132,11 +127,6 @@ class FittedGenerator:
         Table
             ``persons`` has the position of each row's parent, ascending; parents may have no rows. Rows of a parent are
             in order.
-
-        Raises
-        ------
-        GeneratorError
-            The model drew something that is no value.
         """
         assert self.parents is not None
         encoded = self.parents.encode(parents, rng_for(seed, "encode parents"))
@@ -326,11 +316,6 @@ def log_odds(fitted: FittedGenerator, generator: Generator, people: Table, refer
     -------
     numpy.ndarray, shape (n,)
         The larger, the more a record looks like one learned from. All 0 where no column varies.
-
-    Raises
-    ------
-    GeneratorError
-        The model could not be asked.
     """
     assert isinstance(generator, InspectableGenerator)
     model = fitted.model

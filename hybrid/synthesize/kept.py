@@ -65,13 +65,6 @@ def load_generator(folder: Path, limits: WorkerLimits = WorkerLimits()) -> Fitte
         Must stay as long as the generator is used.
     limits : WorkerLimits
         What the process that draws may use, for generators that need extra packages.
-
-    Raises
-    ------
-    GeneratorError
-        The folder is no saved generator, is incomplete, or was changed.
-    MissingExtraError
-        The generator's packages are not installed.
     """
     try:
         note = json.loads((folder / _NOTE).read_text(encoding="utf-8"))
@@ -129,11 +122,6 @@ def fit_or_reuse(
     ----------
     only_kept : bool
         Refuse to train: without a kept model nothing is drawn.
-
-    Raises
-    ------
-    GeneratorError
-        As :func:`hybrid.synthesize.fit`; or no model is kept and none may be trained.
     """
     generator, own = options.engine, options.resolve()
     require(generator)

@@ -129,13 +129,7 @@ def learn_isolated(
     limits: WorkerLimits,
     unfinished: Path | None = None,
 ) -> IsolatedModel:
-    """Train in a worker process; parameters as ``Generator.learn``.
-
-    Raises
-    ------
-    GeneratorError
-        Training failed, the worker was killed, or a limit was passed.
-    """
+    """Train in a worker process; parameters as ``Generator.learn``."""
     job = {
         "task": "learn",
         "unfinished": None if unfinished is None else str(unfinished.absolute()),
