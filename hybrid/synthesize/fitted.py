@@ -8,7 +8,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
 import numpy as np
 
@@ -24,7 +24,7 @@ from hybrid.synthesize.codec import Codec
 from hybrid.synthesize.isolation import environments
 from hybrid.synthesize.isolation.job import IsolatedModel, WorkerLimits, learn_isolated
 from hybrid.synthesize.options import SynthesizeOptions
-from hybrid.synthesize.protocol import DrawnColumns, Encoded, Generator, InspectableGenerator, Model
+from hybrid.synthesize.protocol import Encoded, Generator, InspectableGenerator, Model, ParentsModel
 from hybrid.synthesize.registry import Capabilities, distributions, is_here, require, sequence_generators
 from hybrid.synthesize.snapshots import Snapshots, drawn_level, training_options
 from hybrid.table import Table
@@ -130,10 +130,10 @@ class FittedGenerator:
         """
         assert self.parents is not None
         encoded = self.parents.encode(parents, rng_for(seed, "encode parents"))
-        model: Any = self.model
+        model = cast(ParentsModel, self.model)
         with blamed_on(self.name, "draw"):
             known = known_states(encoded, rng_for(seed, "unseen"))
-            drawn: DrawnColumns = model.draw_below(known, len(parents), seed)
+            drawn = model.draw_below(known, len(parents), seed)
         owners = np.repeat(np.arange(len(parents)), drawn.counts)
         return replace(self.codec.decode(drawn.rows, len(owners)), named_persons=owners)
 

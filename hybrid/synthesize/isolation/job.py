@@ -63,8 +63,7 @@ class WorkerLimits:
 class IsolatedModel:
     """Trained model in a folder, drawn from in another process. Private.
 
-    The folder goes with this object (or with the process); :meth:`save` makes a copy that stays. Pickled with its
-    files, so that a store can keep it.
+    The folder goes with this object (or with the process). Pickled with its files, so that a store can keep it.
     """
 
     generator: Generator
@@ -98,9 +97,6 @@ class IsolatedModel:
 
     def at(self, level: str) -> IsolatedModel:
         return replace(self, folder=self.folder / level)
-
-    def save(self, folder: Path) -> None:
-        shutil.copytree(self.folder, folder, dirs_exist_ok=True)
 
     def __reduce__(self) -> tuple[Any, ...]:
         return _unpacked, (self.generator, self.limits, _packed(self.folder))
