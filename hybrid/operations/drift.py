@@ -162,7 +162,6 @@ def _column(about: Mapping[str, Any]) -> ColumnStatistics:
 
 
 Status = Literal["pass", "warn", "stop"]
-SEVERITY: dict[Status, int] = {"pass": 0, "warn": 1, "stop": 2}
 _SURE = 0.999
 _PRIOR = 0.5
 
