@@ -22,6 +22,8 @@ from hybrid.base.rng import rng_for
 from hybrid.synthesize import REGISTRY, FittedGenerator
 from hybrid.synthesize.codec import Codec
 from hybrid.synthesize.isolation.job import WorkerLimits, learn_isolated
+from hybrid.synthesize.protocol import LoadingGenerator
+from hybrid.synthesize.registry import ENGINES
 from tests.synthesize.synthesize_tables import people
 
 BROKEN = """
@@ -161,6 +163,11 @@ def test_a_pickled_copy_outlives_the_model(jobs):
     content, rows = pickle.dumps(fitted), fitted.sample(5, 1).frame
     del fitted
     pd.testing.assert_frame_equal(rows, pickle.loads(content).sample(5, 1).frame)
+
+
+def test_generators_that_need_packages_write_their_models_themselves():
+    for generator in (*REGISTRY.values(), *ENGINES.values()):
+        assert isinstance(generator, LoadingGenerator) == bool(generator.requires), generator.name
 
 
 def _alive(pid: int) -> bool:
