@@ -7,7 +7,8 @@ import argparse
 from pathlib import Path
 
 from flows.stages import flow, publish_artifacts, script, stage_task
-from hybrid.jobs.audit import audit_config, audit_files
+from hybrid.evaluation.trust import load_trust
+from hybrid.jobs.audit import audit_config, audit_tables, read_audit
 
 
 @stage_task("evaluate")
@@ -15,8 +16,9 @@ def evaluate(train: str, control: str | None, synthetic: str, config: str | None
     """Evaluate files or folders; return the path of the report."""
     config_path = None if config is None else Path(config)
     three = Path(train), None if control is None else Path(control), Path(synthetic)
-    league = None if trust is None else Path(trust)
-    verdict = audit_files(*three, audit_config(config_path, Path(train), beside=three[1:]), Path(out), trust=league)
+    options = audit_config(config_path, Path(train), beside=three[1:])
+    league = None if trust is None else load_trust(Path(trust))
+    verdict = audit_tables(read_audit(*three, options), options, Path(out), league=league)
     report = Path(out) / "report.html"
     publish_artifacts("audit", f"verdict: {verdict.status}", report)
     return str(report)

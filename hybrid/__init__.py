@@ -21,9 +21,7 @@ if _typing.TYPE_CHECKING:
     from hybrid import errors, hierarchies, metrics, privacy_models, techniques, transitions
     from hybrid.comparison import compare
     from hybrid.estimates import Estimates, combine, estimate
-    from hybrid.evaluation import evaluate
     from hybrid.hierarchy import Hierarchy
-    from hybrid.jobs.audit import audit_files
     from hybrid.jobs.release import release
     from hybrid.jobs.start import run
     from hybrid.pipeline.config import RunConfig, load_config
@@ -48,10 +46,8 @@ _HOME = {
     "guess": "hybrid.pipeline.draft",
     "run": "hybrid.jobs.start",
     "release": "hybrid.jobs.release",
-    "audit_files": "hybrid.jobs.audit",
     "compare": "hybrid.comparison",
     "tune": "hybrid.tuning",
-    "evaluate": "hybrid.evaluation",
     "combine": "hybrid.estimates",
     "estimate": "hybrid.estimates",
     "Estimates": "hybrid.estimates",
@@ -108,8 +104,6 @@ __all__ = [
     "Audit",
     "Mock",
     "Estimates",
-    "audit_files",
-    "evaluate",
     "load_config",
     "RunConfig",
     "Draft",

@@ -254,7 +254,6 @@ def python() -> str:
             parts += _module(name, found)
         else:
             parts.append(f"## hybrid.{name}\n\n::: {found.__module__}.{found.__name__}\n")
-    parts.append("## hybrid.evaluation.frames\n\n::: hybrid.evaluation.frames.measure\n")
     return "\n".join(parts)
 
 

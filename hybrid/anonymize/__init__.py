@@ -13,7 +13,7 @@ from hybrid.base.callable_package import make_callable
 
 if TYPE_CHECKING:
     from hybrid.anonymize.anonymize_table import anonymize
-    from hybrid.anonymize.models.measure import check, k_reached, l_reached
+    from hybrid.anonymize.models.measure import check, k_reached
     from hybrid.anonymize.options import AnonymizeOptions
     from hybrid.anonymize.result import AnonymizationResult, AnonymizedTable
     from hybrid.anonymize.search.tradeoff import TradeoffPoint, tradeoff
@@ -26,7 +26,6 @@ _HOME = {
     "anonymize": "anonymize_table",
     "check": "models.measure",
     "k_reached": "models.measure",
-    "l_reached": "models.measure",
     "tradeoff": "search.tradeoff",
 }
 
@@ -38,7 +37,6 @@ __all__ = [
     "anonymize",
     "check",
     "k_reached",
-    "l_reached",
     "tradeoff",
 ]
 

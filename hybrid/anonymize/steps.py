@@ -53,11 +53,6 @@ def anonymize_in_steps(
     AnonymizedTable
         Verified. A quasi-identifier with masked values has the "labels" of a flat hierarchy: each value is a label of
         its own, so that ``single`` restores it as it is.
-
-    Raises
-    ------
-    HybridError
-        As :func:`hybrid.anonymize.anonymize`; options and columns that do not fit; a technique finds no way.
     """
     if generalizes(options):
         return anonymize(train, hierarchies, options, progress, population, by_pycanon)

@@ -27,11 +27,6 @@ def locked(path: Path) -> Iterator[None]:
     path : Path
         The lock file. Created with mode 0600 where it is missing, and kept, empty: that it exists means
         nothing.
-
-    Raises
-    ------
-    OutputError
-        The lock file cannot be created, or its file system has no kernel locks.
     """
     lock = _lock(path)
     if not _acquired(lock, path, wait=False):

@@ -62,11 +62,6 @@ class YamlDocument:
             At least one key.
         value : object
             Of YAML: texts, numbers, booleans, None, and lists and mappings of them.
-
-        Raises
-        ------
-        ConfigError
-            The place cannot be changed on its own, for example because an alias repeats it.
         """
         wanted = _copied(self.content)
         at = wanted

@@ -102,11 +102,6 @@ def forecast(plan: ComparePlan, folder: Path, out: Path) -> Forecast:
 
     Seconds are those measured for the same stage (and generator) by finished rows of ``out``; of what was not measured
     yet, estimates (:mod:`hybrid.comparison.cost`).
-
-    Raises
-    ------
-    HybridError
-        The base configuration is wrong by itself, or its data cannot be read.
     """
     found = schedule(plan, folder)
     return foreseen(found.planned, out, plan.store, len(found.expansion.configurations), found.expansion.left_out)

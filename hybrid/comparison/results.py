@@ -78,13 +78,7 @@ class TrialRows:
         return found
 
     def append(self, key: str, row: dict[str, Any]) -> None:
-        """Add one row; it is on the disk when this returns.
-
-        Raises
-        ------
-        OutputError
-            It could not be written.
-        """
+        """Add one row; it is on the disk when this returns."""
         line = json.dumps({"key": key, "row": row}, ensure_ascii=False, allow_nan=False).encode() + b"\n"
         try:
             self.path.parent.mkdir(parents=True, exist_ok=True)
@@ -194,14 +188,7 @@ def compare(
 
 @contextmanager
 def filled_alone(out: Path, name: str, kind: str, store: str | None, scheduler: str | None) -> Iterator[None]:
-    """Claim a folder of results, for one process at a time.
-
-    Raises
-    ------
-    ConfigError
-        ``out`` holds anything but results of this kind, another process fills it, or a cluster is to share a store in
-        this machine's memory.
-    """
+    """Claim a folder of results, for one process at a time."""
     if scheduler is not None and store == MEMORY:
         raise ConfigError("a cluster cannot reach a store in memory", hint="--store s3://bucket/folder, or a folder")
     claim(out, name, kind)

@@ -86,11 +86,6 @@ def expand(plan: ComparePlan, folder: Path) -> Expansion:
     Expansion
         In the order of the plan. Combinations that a constraint drops, and those that are the same run as an
         earlier one because what differs has no effect, are left out with the reason.
-
-    Raises
-    ------
-    ConfigError
-        The base configuration is wrong by itself, or there are more than :data:`MOST` combinations.
     """
     base = folder / plan.base
     content = read_yaml(base)
@@ -262,13 +257,7 @@ class Schedule:
 
 
 def schedule(plan: ComparePlan, folder: Path) -> Schedule:
-    """Every configuration with every seed, in the plan's order, with the keys of all stages.
-
-    Raises
-    ------
-    HybridError
-        The base configuration is wrong by itself, or its data cannot be read.
-    """
+    """Every configuration with every seed, in the plan's order, with the keys of all stages."""
     expansion = expand(plan, folder)
     pairs = [(configuration, seed) for configuration in expansion.configurations for seed in plan.seeds]
     return Schedule(expansion, planned_trials(pairs, write=plan.runs == "all"))
@@ -278,11 +267,6 @@ def planned_trials(pairs: Iterable[tuple[Configuration, int]], *, write: bool) -
     """Trials of configurations and seeds, with the keys of all stages.
 
     Configurations with a table already read must share it.
-
-    Raises
-    ------
-    HybridError
-        The data of a configuration cannot be read.
     """
     read = _Read({}, {}, {}, {})
     return tuple(_planned(configuration, seed, read, write) for configuration, seed in pairs)

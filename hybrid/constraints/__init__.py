@@ -1,6 +1,6 @@
 """Constraints between columns: declared, checked, held while rows are drawn."""
 
-from hybrid.constraints.constraint import Constraint, Rule
+from hybrid.constraints.constraint import Constraint
 from hybrid.constraints.gaps import Gap
 from hybrid.constraints.hold import DrawCondition, Redrawn, draw_held, first_draw, restore_held
 from hybrid.constraints.hot_deck import Form, HotDeck, fixed_columns
@@ -18,7 +18,6 @@ __all__ = [
     "Gap",
     "HotDeck",
     "Redrawn",
-    "Rule",
     "Rules",
     "draw_held",
     "first_draw",

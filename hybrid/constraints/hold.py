@@ -192,11 +192,6 @@ def draw_held(
         What each must meet.
     fixed : collection of str
         Columns that are not repaired, such as those with one value per person.
-
-    Raises
-    ------
-    GeneratorError
-        Too few of the drawn rows keep the rules and meet the condition.
     """
     effort = FOR_RULES if condition is None else FOR_A_CONDITION
     first = rules.settle(draw(wanted, 0))

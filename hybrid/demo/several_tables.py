@@ -18,11 +18,9 @@ import pyarrow as pa
 
 from hybrid.base.arrays import Array, Mask
 from hybrid.base.atomic import atomic_file, write_text
-from hybrid.base.errors import ConfigError
 from hybrid.base.rng import rng_for
 from hybrid.demo.population import (
     DISCHARGES,
-    FIRST_DAY,
     SEXES,
     Admissions,
     DiscreteDistributions,
@@ -31,7 +29,17 @@ from hybrid.demo.population import (
     Vocabulary,
     load,
 )
-from hybrid.demo.write import LINKED_RULES, FileFormat, fixed_point, numbered, write_batches, write_hierarchies
+from hybrid.demo.write import (
+    LINKED_RULES,
+    FileFormat,
+    dates,
+    fixed_point,
+    numbered,
+    refuse_range,
+    texts,
+    write_batches,
+    write_hierarchies,
+)
 
 SOON = 30
 """Days after a discharge within which the next admission is a readmission."""
@@ -207,18 +215,8 @@ def write_linked_demo(
         The same seed and number give the same bytes (with the same versions of NumPy and PyArrow).
     format : "csv" or "parquet"
         How the tables are written.
-
-    Raises
-    ------
-    ConfigError
-        ``admissions`` or ``seed`` is out of range.
-    OutputError
-        The folder is not writable or the disk is full.
     """
-    if not 1 <= admissions <= MOST_ADMISSIONS:
-        raise ConfigError(f"rows is {admissions}", hint=f"choose 1 to {MOST_ADMISSIONS:,} admissions of linked tables")
-    if seed < 0:
-        raise ConfigError(f"seed is {seed}", hint="choose 0 or more")
+    refuse_range(admissions, seed, MOST_ADMISSIONS, " admissions of linked tables")
     vocabulary = load()
     tables = linked_tables(vocabulary, admissions, seed)
     with ExitStack() as stack:
@@ -259,15 +257,13 @@ def _patients(people: People, vocabulary: Vocabulary, ids: pa.Array, rng: np.ran
         {
             "patient_id": ids,
             "birth_year": pa.array(born.astype(np.int16)),
-            "sex": _texts(people.sex, list(SEXES)),
-            "postcode": _texts(people.postcode, vocabulary.postcodes, rng.random(n) < 0.006),
-            "nationality": _texts(
+            "sex": texts(people.sex, list(SEXES)),
+            "postcode": texts(people.postcode, vocabulary.postcodes, rng.random(n) < 0.006),
+            "nationality": texts(
                 people.nationality, vocabulary.nationalities["nationality"].tolist(), rng.random(n) < 0.012
             ),
-            "occupation": _texts(
-                people.occupation, vocabulary.occupations["occupation"].tolist(), rng.random(n) < 0.03
-            ),
-            "smoker": _texts(people.smoker.astype(np.int8), ["no", "yes"], (people.age < 14) | (rng.random(n) < 0.08)),
+            "occupation": texts(people.occupation, vocabulary.occupations["occupation"].tolist(), rng.random(n) < 0.03),
+            "smoker": texts(people.smoker.astype(np.int8), ["no", "yes"], (people.age < 14) | (rng.random(n) < 0.08)),
             "bmi": fixed_point(np.rint(people.bmi * 10).astype(np.int64), 1, rng.random(n) < 0.12),
         }
     )
@@ -281,15 +277,15 @@ def _admissions(
         {
             "admission_id": ids,
             "patient_id": patient_ids.take(pa.array(drawn.patient)),
-            "hospital": _texts(admitted.hospital, vocabulary.hospitals["hospital"].tolist()),
-            "admitted": _dates(drawn.day),
-            "discharged": _dates(drawn.day + drawn.stay),
+            "hospital": texts(admitted.hospital, vocabulary.hospitals["hospital"].tolist()),
+            "admitted": dates(drawn.day),
+            "discharged": dates(drawn.day + drawn.stay),
             "emergency": pa.array(drawn.emergency),
-            "diagnosis": _texts(drawn.diagnosis, vocabulary.diagnoses["code"].tolist()),
-            "ward": _texts(drawn.ward, vocabulary.wards),
+            "diagnosis": texts(drawn.diagnosis, vocabulary.diagnoses["code"].tolist()),
+            "ward": texts(drawn.ward, vocabulary.wards),
             "cost": fixed_point(drawn.cost, 2, drawn.missing["cost"]),
-            "discharge": _texts(drawn.discharge, list(DISCHARGES)),
-            "readmitted": _texts(drawn.readmitted.astype(np.int8), ["no", "yes"]),
+            "discharge": texts(drawn.discharge, list(DISCHARGES)),
+            "readmitted": texts(drawn.readmitted.astype(np.int8), ["no", "yes"]),
         }
     )
 
@@ -303,11 +299,11 @@ def _prescriptions(
         {
             "prescription_id": numbered("R", np.arange(len(given.drug)), rng),
             "admission_id": admission_ids.take(pa.array(given.admission)),
-            "drug": _texts(given.drug, drugs["drug"].tolist()),
+            "drug": texts(given.drug, drugs["drug"].tolist()),
             "route": pa.array(drugs["route"].tolist(), pa.string()).take(pa.array(given.drug)),
             "dose": fixed_point(given.dose, 2, none),
-            "started": _dates(given.started),
-            "ended": _dates(given.started + given.days - 1),
+            "started": dates(given.started),
+            "ended": dates(given.started + given.days - 1),
         }
     )
 
@@ -316,12 +312,3 @@ def _hospitals(vocabulary: Vocabulary) -> pa.RecordBatch:
     hospitals = vocabulary.hospitals
     columns = {name: pa.array(hospitals[name].tolist(), pa.string()) for name in ("hospital", "name", "level")}
     return pa.record_batch({**columns, "beds": pa.array(hospitals["beds"].tolist(), pa.int16())})
-
-
-def _texts(codes: Array, values: list[str], missing: Mask | None = None) -> pa.Array:
-    return pa.array(values, pa.string()).take(pa.array(codes, mask=missing))
-
-
-def _dates(days: Array) -> pa.Array:
-    start = int(FIRST_DAY.astype(np.int64))
-    return pa.array((days + start).astype(np.int32)).cast(pa.date32())

@@ -65,6 +65,22 @@ def numbered(prefix: str, positions: Array, rng: np.random.Generator) -> pa.Arra
     return pc.binary_join_element_wise(prefix, padded, "")
 
 
+def texts(codes: Array, values: list[str], missing: Array | None = None) -> pa.Array:
+    return pa.array(values, pa.string()).take(pa.array(codes, mask=missing))
+
+
+def dates(days: Array) -> pa.Array:
+    """Dates that are so many days after :data:`~hybrid.demo.population.FIRST_DAY`."""
+    return pa.array((days + int(FIRST_DAY.astype(np.int64))).astype(np.int32)).cast(pa.date32())
+
+
+def refuse_range(rows: int, seed: int, most: int = MAX_NUMBER, counted: str = "") -> None:
+    if not 1 <= rows <= most:
+        raise ConfigError(f"rows is {rows}", hint=f"choose 1 to {most:,}{counted}")
+    if seed < 0:
+        raise ConfigError(f"seed is {seed}", hint="choose 0 or more")
+
+
 RULES = {
     "age": """\
 # Years of age in groups of 5, 10, 20 and 40; the last level is everybody.
@@ -98,11 +114,6 @@ def write_hierarchies(folder: Path, vocabulary: Vocabulary, rules: Mapping[str, 
     """Write one file per quasi-identifier, and the taxonomy of diagnoses, into ``folder``.
 
     Lists of values are CSV (a line is one value; column i is its label on level i), what follows a rule is YAML.
-
-    Raises
-    ------
-    OutputError
-        The folder is not writable.
     """
     nationalities, occupations, diagnoses = vocabulary.nationalities, vocabulary.occupations, vocabulary.diagnoses
     tables: dict[str, Iterable[Sequence[str]]] = {
@@ -149,18 +160,8 @@ def write_demo(
     several : bool
         Whether patients have several admissions, as ``hybrid demo`` writes them (then the config names the person), or
         one each.
-
-    Raises
-    ------
-    ConfigError
-        ``rows`` or ``seed`` is out of range.
-    OutputError
-        The folder is not writable or the disk is full.
     """
-    if not 1 <= rows <= MAX_NUMBER:
-        raise ConfigError(f"rows is {rows}", hint=f"choose 1 to {MAX_NUMBER:,}")
-    if seed < 0:
-        raise ConfigError(f"seed is {seed}", hint="choose 0 or more")
+    refuse_range(rows, seed)
     vocabulary = load()
     data = folder / f"admissions.{format}"
     batches = _batches(vocabulary, rows, seed, several)
@@ -184,29 +185,28 @@ def _batches(vocabulary: Vocabulary, rows: int, seed: int, several: bool) -> Ite
 
 
 def _to_arrow(drawn: Admissions, vocabulary: Vocabulary, patient_ids: pa.Array) -> pa.RecordBatch:
-    def texts(name: str, codes: Array, values: list[str]) -> pa.Array:
-        return pa.array(values, pa.string()).take(pa.array(codes, mask=drawn.missing.get(name)))
+    def named(name: str, codes: Array, values: list[str]) -> pa.Array:
+        return texts(codes, values, drawn.missing.get(name))
 
     def flags(name: str, values: Array) -> pa.Array:
-        return texts(name, values.astype(np.int8), ["no", "yes"])
+        return named(name, values.astype(np.int8), ["no", "yes"])
 
-    start = int(FIRST_DAY.astype(np.int64))
     columns = {
         "patient_id": patient_ids,
         "age": pa.array(drawn.age.astype(np.int16)),
-        "sex": texts("sex", drawn.sex, list(SEXES)),
-        "postcode": texts("postcode", drawn.postcode, vocabulary.postcodes),
-        "nationality": texts("nationality", drawn.nationality, vocabulary.nationalities["nationality"].tolist()),
-        "occupation": texts("occupation", drawn.occupation, vocabulary.occupations["occupation"].tolist()),
-        "admission_date": pa.array((drawn.day + start).astype(np.int32)).cast(pa.date32()),
+        "sex": named("sex", drawn.sex, list(SEXES)),
+        "postcode": named("postcode", drawn.postcode, vocabulary.postcodes),
+        "nationality": named("nationality", drawn.nationality, vocabulary.nationalities["nationality"].tolist()),
+        "occupation": named("occupation", drawn.occupation, vocabulary.occupations["occupation"].tolist()),
+        "admission_date": dates(drawn.day),
         "emergency": pa.array(drawn.emergency),
         "smoker": flags("smoker", drawn.smoker),
         "bmi": fixed_point(drawn.bmi, 1, drawn.missing["bmi"]),
-        "diagnosis": texts("diagnosis", drawn.diagnosis, vocabulary.diagnoses["code"].tolist()),
-        "ward": texts("ward", drawn.ward, vocabulary.wards),
+        "diagnosis": named("diagnosis", drawn.diagnosis, vocabulary.diagnoses["code"].tolist()),
+        "ward": named("ward", drawn.ward, vocabulary.wards),
         "length_of_stay": pa.array(drawn.stay.astype(np.int16)),
         "cost": fixed_point(drawn.cost, 2, drawn.missing["cost"]),
-        "discharge": texts("discharge", drawn.discharge, list(DISCHARGES)),
+        "discharge": named("discharge", drawn.discharge, list(DISCHARGES)),
         "readmitted": flags("readmitted", drawn.readmitted),
     }
     return pa.record_batch(columns)

@@ -244,11 +244,5 @@ def _written(run: Path) -> float:
 
 
 def run_folder(desk: Desk, request: Request) -> Path:
-    """Folder of the run that the address names.
-
-    Raises
-    ------
-    ConfigError
-        There is none of this name.
-    """
+    """Folder of the run that the address names."""
     return desk.places.runs / known_name(names_in(desk.places.runs), request.path_params["name"], "run")

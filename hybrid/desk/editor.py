@@ -37,11 +37,6 @@ class KeptTables:
         ----------
         name : str or None
             Of a linked table; None: the only table.
-
-        Raises
-        ------
-        HybridError
-            The configuration is wrong, or the table cannot be used.
         """
         config = draft.config
         data = config.sources["" if name is None else name]
@@ -199,11 +194,6 @@ class Editor:
         -------
         list of HierarchyFile
             The hierarchy to start from of a quasi-identifier that has none, or needs another one (``anew``).
-
-        Raises
-        ------
-        HybridError
-            It is no role of the column, or the column cannot have it.
         """
         if role not in roles_of(column):
             raise ConfigError(f"{role!r} is no role of {column.name!r}", hint=f"one of: {', '.join(roles_of(column))}")

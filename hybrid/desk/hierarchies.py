@@ -76,15 +76,7 @@ def restarted(sort: str, column: Column, values: pd.Series) -> HierarchyText:
 
 
 def groups_written(form: Mapping[str, str], rows: Rows, separator: str = ";") -> HierarchyText:
-    """Labels after the action of the form: other groups, one level more, one level less.
-
-    Raises
-    ------
-    HierarchyError
-        The level does not exist, or a label is empty.
-    ConfigError
-        The form is not of this hierarchy.
-    """
+    """Labels after the action of the form: other groups, one level more, one level less."""
     level = _number(form.get("level", ""))
     action = form.get("action", "")
     if action == "add_level":

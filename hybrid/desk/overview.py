@@ -70,13 +70,7 @@ class Overviews:
         self._kept: dict[str, tuple[pd.DataFrame, object, ColumnOverview]] = {}
 
     def of(self, draft: Draft, column: DraftColumn) -> ColumnOverview | None:
-        """Overview of a column; None if the table has no such column.
-
-        Raises
-        ------
-        HybridError
-            The table cannot be read.
-        """
+        """Overview of a column; None if the table has no such column."""
         table, own = self._editor.table(column), column.path[-1]
         if own not in table.schema:
             return None

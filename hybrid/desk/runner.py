@@ -207,11 +207,6 @@ class Runner:
         ----------
         name : str
             Of the run; stages that an earlier one kept are taken from the store of the private zone.
-
-        Raises
-        ------
-        ConfigError
-            Another one is under way.
         """
         words = self.words(config, name)
         self.begin(name, words, plan)

@@ -108,11 +108,6 @@ def serve(desk: Desk, port: int, ready: Callable[[str], None]) -> None:
         Of 127.0.0.1; 0: a free one.
     ready : callable
         Called with each address, which opens the desk once.
-
-    Raises
-    ------
-    ConfigError
-        The port is taken.
     """
     listener, address = listening(desk, port)
     threading.Thread(target=read_ahead, args=(desk,), daemon=True).start()

@@ -41,11 +41,6 @@ def opened_place(place: Path | None, url_env: str | None = None) -> tuple[Path |
     -------
     tuple of Path or None and tuple of str
         None without a configuration: a folder in which a person chooses.
-
-    Raises
-    ------
-    ConfigError, DataError
-        There is no such file, or the table cannot be read; or the address of a database is given itself.
     """
     folder = Path() if place is None else place
     if _ADDRESS.match(str(folder)):

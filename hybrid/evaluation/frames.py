@@ -1,13 +1,8 @@
-"""Every metric as a function of DataFrames: ``frames.dcr_share(train, control, table)``.
-
-The functions are made from the registry; ``dir(frames)`` lists them, ``hybrid metrics`` explains them.
-"""
+"""A metric of DataFrames."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
-from functools import partial
-from typing import Any
+from collections.abc import Sequence
 
 import pandas as pd
 
@@ -114,13 +109,3 @@ def _table(frame: pd.DataFrame, schema: Schema) -> Table:
             values = values.dt.tz_convert("UTC").dt.tz_localize(None)
         converted[column.name] = values.astype(DTYPES[column.kind])
     return Table(pd.DataFrame(converted), schema)
-
-
-def __getattr__(name: str) -> Callable[..., Any]:
-    if name in REGISTRY:
-        return partial(measure, name)
-    raise AttributeError(name)
-
-
-def __dir__() -> list[str]:
-    return sorted([*REGISTRY, "measure"])

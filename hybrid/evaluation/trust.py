@@ -115,13 +115,7 @@ class TrustLeague(BaseModel):
 
 
 def load_trust(path: Path) -> TrustLeague:
-    """Read a league that ``hybrid lab`` wrote.
-
-    Raises
-    ------
-    ConfigError
-        The file is missing or no league of this version.
-    """
+    """Read a league that ``hybrid lab`` wrote."""
     hint = "a league is the league.json that hybrid lab writes"
     try:
         content = json.loads(path.read_text(encoding="utf-8"))

@@ -2,6 +2,6 @@
 
 from hybrid.hierarchy.labels import LabelTable
 from hybrid.hierarchy.levels import flat_hierarchy, from_levels
-from hybrid.hierarchy.tree import MISSING, ROOT, Hierarchy
+from hybrid.hierarchy.tree import MISSING, Hierarchy
 
-__all__ = ["MISSING", "ROOT", "Hierarchy", "LabelTable", "flat_hierarchy", "from_levels"]
+__all__ = ["MISSING", "Hierarchy", "LabelTable", "flat_hierarchy", "from_levels"]

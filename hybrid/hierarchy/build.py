@@ -37,12 +37,6 @@ def build_hierarchy(spec: HierarchySpec, column: Column, values: pd.Series, sour
     ----------
     values : pandas.Series, shape (n,)
         The column, in the dtype of its kind. A hierarchy gets a missing leaf if there are missing values.
-
-    Raises
-    ------
-    HierarchyError
-        The type does not suit the column's kind, or what :func:`hybrid.hierarchy.from_levels` refuses. That
-        every value is covered is checked by :func:`hybrid.hierarchy.load.load_hierarchy`.
     """
     _check_kind(spec, column, source)
     found = distinct_values(values, column)
@@ -96,13 +90,7 @@ def _built(spec: HierarchySpec, column: Column, found: Array, missing: bool, sou
 
 
 def from_rows(rows: Rows, column: Column, missing: bool, source: str) -> Hierarchy:
-    """A hierarchy of listed values: one row per value, all of the same length.
-
-    Raises
-    ------
-    HierarchyError
-        Texts that are no values of the column's kind, and what :func:`hybrid.hierarchy.from_levels` refuses.
-    """
+    """A hierarchy of listed values: one row per value, all of the same length."""
     leaves = from_texts([row[0] for row in rows], column, source)
     levels = list(zip(*rows, strict=True))[1:] if rows else [()]
     return from_levels(

@@ -99,13 +99,7 @@ def examine(path: Path, column: Column, values: pd.Series) -> list[Finding]:
 
 
 def uncovered(path: Path, column: Column, values: pd.Series) -> list[str]:
-    """Values that a column has and its hierarchy file lacks, as the column writes them, sorted.
-
-    Raises
-    ------
-    HierarchyError
-        The file is malformed.
-    """
+    """Values that a column has and its hierarchy file lacks, as the column writes them, sorted."""
     present = distinct_values(values, column)
     hierarchy = read_hierarchy(path, column, values)
     known = pd.Index(hierarchy.leaves[: hierarchy.missing_leaf])
@@ -126,13 +120,6 @@ def extend(path: Path, column: Column, new: Sequence[str], like: str | None = No
     like : str, optional
         A value of the file whose labels the new values get. Not given: a new value stays itself on every level
         below the root, until a person groups it.
-
-    Raises
-    ------
-    HierarchyError
-        The file is YAML or malformed, a value is not of the column's kind, or ``like`` is not in the file.
-    OutputError
-        The file cannot be written.
     """
     if path.suffix.lower() in YAML_SUFFIXES:
         raise HierarchyError(
@@ -222,13 +209,7 @@ def with_level(rows: Rows, level: int) -> Rows:
 
 
 def without_level(rows: Rows, level: int) -> Rows:
-    """Rows without one level.
-
-    Raises
-    ------
-    HierarchyError
-        There is no such level, or it holds the values or the root.
-    """
+    """Rows without one level."""
     _refuse_ends(rows, level)
     return [(*row[:level], *row[level + 1 :]) for row in rows]
 

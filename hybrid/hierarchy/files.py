@@ -41,11 +41,6 @@ def read_rows(path: Path) -> Rows:
     -------
     list of tuple of str
         One row per value, all of the same length, white space around fields removed.
-
-    Raises
-    ------
-    HierarchyError
-        The file is missing, empty or not text, has lines of different lengths or empty labels.
     """
     return parse_rows(_read_text(path), str(path))
 

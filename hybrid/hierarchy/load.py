@@ -119,13 +119,7 @@ def load_hierarchy(
 
 
 def parse_hierarchy(text: str, path: Path) -> HierarchySource:
-    """Source in the text of a hierarchy file: YAML or CSV, by the suffix of ``path``.
-
-    Raises
-    ------
-    HierarchyError
-        The text is malformed.
-    """
+    """Source in the text of a hierarchy file: YAML or CSV, by the suffix of ``path``."""
     return (parse_spec if path.suffix.lower() in YAML_SUFFIXES else parse_rows)(text, path.name)
 
 
@@ -163,11 +157,6 @@ def listed_values(schema: Schema, sources: Mapping[str, HierarchySource]) -> dic
     dict of str to numpy.ndarray
         In the file's order, in the dtype of ``Hierarchy.leaves``, without the missing value. Only columns whose file
         names every value: CSV, and YAML of the types ``tree`` and ``groups`` (without ``others``).
-
-    Raises
-    ------
-    HierarchyError
-        A file cannot be read.
     """
     found: dict[str, Array] = {}
     for column in schema:

@@ -21,7 +21,7 @@ from hybrid.evaluation.context import Making, Parentage, Share
 from hybrid.evaluation.measure import Evaluation, Measure, MetricResult, Subject
 from hybrid.evaluation.options import EvaluateOptions
 from hybrid.evaluation.run_metrics import remembering
-from hybrid.evaluation.trust import TrustLeague, load_trust
+from hybrid.evaluation.trust import TrustLeague
 from hybrid.jobs.audited import Audited, AuditedTables, File, read_audited, without_person
 from hybrid.jobs.audited_folders import links_config, read_audited_links
 from hybrid.jobs.places import staged
@@ -66,11 +66,6 @@ def audit_config(
 
     Of a file: that of ``config`` (or one without roles), with the given roles added. Of a folder of linked tables: that
     of ``config``; what is ``beside``, control and synthetic records, must be folders then.
-
-    Raises
-    ------
-    ConfigError
-        As :func:`hybrid.jobs.audited_folders.links_config`.
     """
     if train.is_dir():
         has_roles = bool(targets or secrets or quasi_identifiers)
@@ -111,24 +106,6 @@ def read_audit(train: Any, control: Any, synthetic: Any, config: RunConfig) -> A
     if config.is_linked:
         return read_audited_links(train, control, synthetic, config)
     return AuditedTables({SINGLE: read_audited(train, control, synthetic, config.data)}, {})
-
-
-def audit_files(
-    train: Path,
-    control: Path | None,
-    synthetic: Path,
-    config: RunConfig,
-    out: Path,
-    seed: int | None = None,
-    progress: Progress = silent,
-    trust: Path | None = None,
-) -> Verdict:
-    """Read tables and audit them; parameters, result and errors as for :func:`read_audit` and :func:`audit_tables`.
-
-    ``trust`` is the file of a league of the laboratory.
-    """
-    league = None if trust is None else load_trust(trust)
-    return audit_tables(read_audit(train, control, synthetic, config), config, out, seed, progress, league)
 
 
 def audit_tables(

@@ -86,11 +86,6 @@ def read_audited(train: Source, control: Source | None, synthetic: Source, optio
     -------
     Audited
         Columns as :func:`read_alike` reads them. Those that train does not have are not compared, and noted.
-
-    Raises
-    ------
-    DataError
-        As :func:`read_alike` and :func:`notes_on`.
     """
     paths = audited_paths(train, control, synthetic)
     tables, notes = read_alike(paths, options)
@@ -150,13 +145,7 @@ def _called(source: Source, name: File) -> str:
 
 
 def notes_on(tables: Mapping[File, Table], paths: Mapping[File, Source]) -> list[str]:
-    """Notes on the number of rows and on the control records.
-
-    Raises
-    ------
-    DataError
-        The control records are those of train.
-    """
+    """Notes on the number of rows and on the control records."""
     notes = list(_few_rows(tables))
     overlap = _overlap(tables["train"], tables["control"], paths) if "control" in tables else [NO_CONTROL]
     return [*notes, *overlap]

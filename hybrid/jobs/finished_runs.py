@@ -62,11 +62,6 @@ def finished_runs(pipeline: Pipeline, places: Places) -> list[Finished]:
         Of the present configuration; its data are read if there is any run, nothing is computed.
     places : Places
         The zones; no folder need be there.
-
-    Raises
-    ------
-    HybridError
-        The data or the policy cannot be read.
     """
     config, policy = pipeline.config, pipeline.policy
     runs = list(_sound(places.runs, config.name, places.work))

@@ -144,13 +144,6 @@ def read_incomplete(path: Path, config: RunConfig) -> Table:
         A data file. It may lack columns of the table, which then are empty, and may have no others.
     config : RunConfig
         Of the run: kinds, formats and marks of missing values.
-
-    Raises
-    ------
-    ConfigError
-        The file has columns that the table does not have.
-    DataError
-        It cannot be read.
     """
     data = config.data
     plain = DataOptions.model_validate(

@@ -35,13 +35,6 @@ def draft_mock(path: Path) -> tuple[str, ...]:
     ----------
     path : Path
         The configuration of a single table, without this section.
-
-    Raises
-    ------
-    ConfigError
-        It has a section ``mock``, is about linked tables, or no column has enough people.
-    DataError
-        The records cannot be read.
     """
     draft = Draft.read(path)
     config = draft.config

@@ -122,13 +122,7 @@ def write_candidate(pipeline: Pipeline, places: Places) -> Candidate:
 
 
 def read_candidate(folder: Path, places: Places) -> Candidate:
-    """Read a finished run to be published as it is: every file is checked, and nothing is drawn again.
-
-    Raises
-    ------
-    DataError, VerificationError
-        The folder holds no finished run, not what the run wrote, or no seal of the private zone.
-    """
+    """Read a finished run to be published as it is: every file is checked, and nothing is drawn again."""
     run = read_whole_run(folder)
     check_seal(run, places.work)
     draw = count_run(places.work, run)

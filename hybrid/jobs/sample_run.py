@@ -61,16 +61,6 @@ def sample_run(
         The same table again, for runs of a DataFrame; of linked tables, by their names.
     work : Path or str
         The private zone of the run.
-
-    Raises
-    ------
-    ConfigError
-        Neither condition nor shares; they do not fit the columns or would single out few persons; no model is kept; or
-        the source has changed since the run.
-    GeneratorError
-        The store has lost the model, or too few of its draws meet the condition.
-    VerificationError
-        The run's folder was changed, or belongs to another private zone.
     """
     if where is None and balance is None and ready is None:
         raise ConfigError("neither a condition nor a column to balance was given", hint="--where or --balance COLUMN")

@@ -113,13 +113,6 @@ def trade_off_of(
         Shares of records that may be left out, 0..1; the configured one is added.
     store : Store, optional
         Where runs keep their stages: the protected records are taken from there.
-
-    Raises
-    ------
-    ConfigError
-        There is no curve, or a k or a limit is out of its range.
-    HybridError
-        As reading, splitting and protecting the table.
     """
     reason = no_curve(config)
     if reason is not None:

@@ -216,13 +216,7 @@ def _unusual(train: Table, options: RemovalOptions) -> Array:
 
 
 def _points(context: Context) -> Context:
-    """Context whose records are the points of an encoder that was trained on them.
-
-    Raises
-    ------
-    ConfigError
-        torch is missing.
-    """
+    """Context whose records are the points of an encoder that was trained on them."""
     if find_spec("torch") is None:
         raise ConfigError(
             "risk.by: encoder: an encoder is trained with torch, which is missing",

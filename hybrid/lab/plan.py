@@ -234,13 +234,7 @@ SEED = 20240501
 
 
 def demo_plan(scale: str | None = None) -> LabPlan:
-    """The packaged plan.
-
-    Raises
-    ------
-    ConfigError
-        There is no such scale.
-    """
+    """The packaged plan."""
     return load_plan(Path(str(resources.files("hybrid.lab") / "demo.yaml")), scale)
 
 

@@ -55,13 +55,7 @@ class Laboratory:
 
 
 def foresee(plan: LabPlan, folder: Path, out: Path) -> Forecast:
-    """Count what a plan computes, without computing anything.
-
-    Raises
-    ------
-    HybridError
-        A base configuration is wrong, or its table cannot be read.
-    """
+    """Count what a plan computes, without computing anything."""
     trials = lab_trials(plan, folder)
     return foreseen(trials.planned, out, plan.store, trials.n_configurations)
 

@@ -357,11 +357,6 @@ def run_on_tables(
     ----------
     out : Path
         Private. Gets the files of :func:`hybrid.lab.run_lab`. Interrupted, the same call continues there.
-
-    Raises
-    ------
-    ConfigError
-        ``out`` holds anything but a laboratory, or another process fills it.
     """
     plan = replace(plan, not_planted=cannot_be_planted(plan))
     trials = tables_trials(plan)

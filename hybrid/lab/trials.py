@@ -62,11 +62,6 @@ def lab_trials(plan: LabPlan, folder: Path) -> LabTrials:
     ----------
     folder : Path
         Where base configurations are relative to.
-
-    Raises
-    ------
-    HybridError
-        A base configuration is wrong, or its table cannot be read.
     """
     found = _Configurations()
     cells, nulls = [], {}

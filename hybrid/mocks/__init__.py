@@ -1,6 +1,6 @@
 """Mock tables: made without the records, for writing and testing code outside of the house."""
 
-from hybrid.mocks.draw import MockTables, mock_tables
+from hybrid.mocks.draw import mock_tables
 from hybrid.mocks.statement import MockStatement
 
-__all__ = ["MockStatement", "MockTables", "mock_tables"]
+__all__ = ["MockStatement", "mock_tables"]

@@ -63,13 +63,6 @@ def mock_tables(config: RunConfig, rows: int, seed: int, shares: Mapping[str, Ar
     shares : mapping of str to numpy.ndarray, optional
         Of a single table: probabilities of the states of a column's intervals (:attr:`MockedColumn.in_intervals`), the
         missing one last. By default all values are equally likely.
-
-    Raises
-    ------
-    ConfigError
-        The configuration does not state what is needed, or the constraints are too rarely met by independent values.
-    HierarchyError
-        A list cannot be read.
     """
     if config.is_linked:
         return _linked(config, rows, seed)

@@ -162,7 +162,6 @@ def _column(about: Mapping[str, Any]) -> ColumnStatistics:
 
 
 Status = Literal["pass", "warn", "stop"]
-SEVERITY: dict[Status, int] = {"pass": 0, "warn": 1, "stop": 2}
 _SURE = 0.999
 _PRIOR = 0.5
 
@@ -317,13 +316,7 @@ class Baseline:
 
 
 def keep_baseline(private_dir: Path, data_set: str, data_tag: str, baseline: Baseline) -> None:
-    """Keep the baseline for the next night under the tag of the source (mode 0600).
-
-    Raises
-    ------
-    OutputError
-        The private zone cannot be written.
-    """
+    """Keep the baseline for the next night under the tag of the source (mode 0600)."""
     statistics = {name: table.to_json() for name, table in baseline.statistics.items()}
     content = {"format": FORMAT, "statistics": statistics, "seconds": dict(baseline.seconds)}
     keep_private(_path(private_dir, data_set, data_tag), json.dumps(content).encode(), KEPT_DAYS)

@@ -68,11 +68,6 @@ def guarantee(k: int, beta: float, epsilon: float) -> Guarantee:
     epsilon : float
         0 or more.
 
-    Raises
-    ------
-    ConfigError
-        An argument is out of range.
-
     Notes
     -----
     The likelihood ratio of the two counts, n * (1 - beta) / (n - j), grows with j. So the events that matter are
@@ -100,11 +95,6 @@ def epsilon_for(k: int, beta: float, delta: float) -> Guarantee | None:
 
     Arguments as :func:`guarantee`. None if there is none: whatever epsilon, delta is never less than beta ** k, the
     probability that all k records of a smallest class are sampled.
-
-    Raises
-    ------
-    ConfigError
-        An argument is out of range.
     """
     _check(k, beta)
     _check_delta(delta)
@@ -150,11 +140,6 @@ def delta_of_large_class(size: int, beta: float, epsilon: float) -> float:
     float
         The largest hockey-stick divergence of Binomial(n, beta) and Binomial(n - 1, beta), in both directions, over
         all n of at least ``size``; it falls with ``size``, exponentially where epsilon is above 0.
-
-    Raises
-    ------
-    ConfigError
-        An argument is out of range.
 
     Notes
     -----

@@ -109,13 +109,7 @@ class Anonymization:
 
     @cached_property
     def anonymized(self) -> AnonymizedTable:
-        """The anonymized training records.
-
-        Raises
-        ------
-        InfeasibleError
-            No generalization meets the models; it names the sensitive columns whose rare values were replaced.
-        """
+        """The anonymized training records."""
         whole = self.whole
         if whole is not None:
             return self.compute(ANONYMIZE.name, lambda: label_sample(self.train, self.hierarchies, whole))

@@ -44,13 +44,7 @@ class Beside:
 
 
 def load_population(config: RunConfig) -> Table | None:
-    """Population table of k-map, quasi-identifiers as the data writes them; None where there is none.
-
-    Raises
-    ------
-    DataError
-        As :func:`hybrid.table.read_file.read_table`.
-    """
+    """Population table of k-map, quasi-identifiers as the data writes them; None where there is none."""
     if config.anonymize is None or config.anonymize.population is None:
         return None
     columns = config.data.columns.items()
@@ -66,13 +60,6 @@ def load_register(config: RunConfig, people: Schema) -> Table | None:
     ----------
     people : Schema
         Columns of the people that are looked up; those of the register get their kinds.
-
-    Raises
-    ------
-    ConfigError
-        A column that is named is not in both, or both have none in common.
-    DataError
-        As :func:`hybrid.table.read_file.read_table`.
     """
     options = config.evaluate.attacker_register
     if options is None:

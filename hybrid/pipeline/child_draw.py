@@ -217,11 +217,6 @@ class ChildDraw:
         tuple of Table and Redrawn or None
             Rows with the columns of their person, ``persons`` as in ``learned`` but of ``drawn``, ascending; and the
             rows that were drawn again to keep the constraints.
-
-        Raises
-        ------
-        GeneratorError
-            Rows that keep the constraints are too rare.
         """
         form = Form.of(self.rules, learned, [*self.static.values()], rng_for(self.seed, "repair records"))
         encoded = form.encoded

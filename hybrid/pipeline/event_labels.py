@@ -54,11 +54,6 @@ def anonymize_below(
     AnonymizedTable
         Verified together with ``above``, which is no column of it; ``class_ids`` are equal for equal labels and equal
         ``above``.
-
-    Raises
-    ------
-    HybridError
-        As :func:`hybrid.anonymize.anonymize`.
     """
     column = Column(ABOVE, Role.QUASI_IDENTIFIER, Kind.INTEGER)
     values = pd.Series(above, dtype=DTYPES[Kind.INTEGER])

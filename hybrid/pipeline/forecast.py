@@ -51,11 +51,6 @@ def stage_seconds(config: RunConfig, whole: Table) -> Mapping[str, float]:
     mapping of str to float
         Seconds here, by stage: to train the generator, also on the originals, to evaluate on all cores, and to plant
         leaks. The other stages are short beside them, and are left out.
-
-    Raises
-    ------
-    HybridError
-        The table cannot be split or learned, or the policy cannot be read.
     """
     table = whole.without_left_out()
     parts = split(table, config.split, rng_for(0, "split"), config.data.person_columns, config.data.household_columns)

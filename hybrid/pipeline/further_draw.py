@@ -34,14 +34,6 @@ def further_tables(
         Rows of each table that were drawn before, whose surrogates are not used again.
     where : str, optional
         Condition that every row, or person, meets, beside that of the configuration.
-
-    Raises
-    ------
-    ConfigError
-        No generator runs, rows are filtered or drawn under a budget; the condition does not fit the columns, or would
-        single out few persons.
-    GeneratorError
-        Too few draws meet the condition.
     """
     people = _people(run, rows, number, where)
     if not run.config.is_linked:

@@ -38,13 +38,7 @@ class HierarchyFile:
 
     @classmethod
     def of(cls, column: DraftColumn, relative: str, text: str) -> HierarchyFile:
-        """File beside the configuration of a column.
-
-        Raises
-        ------
-        ConfigError
-            The configuration names a file elsewhere (:func:`~hybrid.base.ownership.own_path`).
-        """
+        """File beside the configuration of a column."""
         return cls(relative, own_path(column.draft.folder, relative), text)
 
     def write(self) -> None:

@@ -37,11 +37,6 @@ def refer_to_schema(config: Path) -> Path:
     -------
     Path
         Where the schema is; one of an earlier version is replaced.
-
-    Raises
-    ------
-    OutputError
-        The folder is not writable or the disk is full.
     """
     schema = config.parent / FILE
     write_json(schema, configuration_schema())

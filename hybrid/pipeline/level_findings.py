@@ -66,11 +66,6 @@ def level_findings(config: RunConfig, table: Table, store: Store | None = None) 
     store : Store, optional
         Where a run keeps its stages: they are taken from there, and left there for the run. Without one the split is
         that of the configuration's seed, or of seed 0.
-
-    Raises
-    ------
-    HybridError
-        Of any of the stages.
     """
     inputs = Inputs(config, Recorder(), silent, table)
     tables = TableRun(config, trial_seed(config.seed, store), store, given=inputs, judge_power=False)
@@ -297,13 +292,7 @@ def _priced(config: RunConfig, table: Table, found: RoleEffect, most: int) -> Ro
 
 
 def technique_findings(options: AnonymizeOptions, schema: Schema) -> list[Finding]:
-    """Steps of an anonymization with their columns, and whether they give k-anonymity.
-
-    Raises
-    ------
-    ConfigError
-        Steps and columns do not fit together.
-    """
+    """Steps of an anonymization with their columns, and whether they give k-anonymity."""
     steps = assigned(options, schema)
     said = "; ".join(f"{step.name} ({', '.join(columns)})" for step, columns in steps)
     if gives_k(steps, schema.quasi_identifiers):

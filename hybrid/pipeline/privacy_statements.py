@@ -180,11 +180,6 @@ def explain_masking(
         The columns, without identifiers.
     several_rows : bool
         Whether a person may have several records; then k counts persons.
-
-    Raises
-    ------
-    ConfigError
-        Steps and columns do not fit together.
     """
     steps = assigned(options, schema)
     unit = "persons" if several_rows else "records"

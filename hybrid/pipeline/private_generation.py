@@ -146,13 +146,6 @@ def drawn_privately(
         anybody's and are left out.
     seed : int
         Source of everything but the noise, which no seed repeats.
-
-    Raises
-    ------
-    GeneratorError
-        The generator failed.
-    ConfigError
-        More was spent than the budget, which is an error of the program.
     """
     options = config.privacy
     assert options is not None

@@ -59,13 +59,7 @@ def kept_split(work: Path, config: RunConfig, table: Table) -> int | None:
 
 
 def keep_split(work: Path, config: RunConfig, table: Table) -> int:
-    """Seed of the split that is kept for a table; a fresh one that cannot be guessed, where none was.
-
-    Raises
-    ------
-    OutputError
-        The private zone cannot be written.
-    """
+    """Seed of the split that is kept for a table; a fresh one that cannot be guessed, where none was."""
     known = kept_split(work, config, table)
     if known is not None:
         return known

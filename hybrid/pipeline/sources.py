@@ -50,11 +50,6 @@ def all_columns(config: RunConfig, name: str | None) -> Table:
     ----------
     name : str or None
         Of a linked table; None: the only table.
-
-    Raises
-    ------
-    HybridError
-        The table cannot be used.
     """
     return config.load_all_columns() if name in (None, config.links.person) else config.load_source(name)
 
@@ -66,11 +61,6 @@ def link_sources(config: RunConfig, read: Mapping[str, Table], *, made: bool = F
     ----------
     made : bool
         Whether the rows are synthetic: broken references are no errors then. Orphans are left out and counted.
-
-    Raises
-    ------
-    ConfigError, DataError
-        As :func:`read_sources`.
     """
     problems = _all_columns(config, read)
     if problems:

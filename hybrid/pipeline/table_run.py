@@ -544,13 +544,7 @@ class TableRun(Run[Inputs]):
         return self.assessment.of_all
 
     def evaluated(self, subject: Subject) -> Evaluation:
-        """Privacy, utility and fidelity of one table.
-
-        Raises
-        ------
-        ConfigError
-            The configuration has no such table.
-        """
+        """Privacy, utility and fidelity of one table."""
         return self._stage(evaluation_of(subject), lambda: self.assessment.of(subject))
 
     @cached_property

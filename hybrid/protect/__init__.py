@@ -3,17 +3,14 @@
 No such value enters anything that learns.
 """
 
-from hybrid.protect.categories import refuse_texts, text_problems
-from hybrid.protect.options import ColumnChoice, ProtectOptions
-from hybrid.protect.protect_table import ColumnProtection, Protected, Protection, protect
+from hybrid.protect.categories import text_problems
+from hybrid.protect.options import ProtectOptions
+from hybrid.protect.protect_table import Protected, Protection, protect
 
 __all__ = [
-    "ColumnChoice",
-    "ColumnProtection",
     "ProtectOptions",
     "Protected",
     "Protection",
     "protect",
-    "refuse_texts",
     "text_problems",
 ]

@@ -61,13 +61,7 @@ class SignedStatement:
 
 
 def statement_of(run: FinishedRun, by: str, reason: str, now: datetime) -> str:
-    """Statement that an approver signs: JSON, one entry a line.
-
-    Raises
-    ------
-    ConfigError
-        The name or the reason is missing or cannot be used.
-    """
+    """Statement that an approver signs: JSON, one entry a line."""
     content = _about(run) | {
         "by": clean_name(by, "--by"),
         "reason": _reason(reason),
@@ -77,15 +71,7 @@ def statement_of(run: FinishedRun, by: str, reason: str, now: datetime) -> str:
 
 
 def write_statement(file: Path, run_dir: Path, by: str, reason: str, now: datetime) -> None:
-    """Write the statement of :func:`statement_of` into a file, for its approver alone.
-
-    Raises
-    ------
-    ConfigError
-        The name or the reason is missing or cannot be used, or there is a file already.
-    DataError, VerificationError
-        The folder holds no finished run.
-    """
+    """Write the statement of :func:`statement_of` into a file, for its approver alone."""
     if file.exists():
         raise ConfigError(f"{file}: there is a file already; it was left as it is", hint="choose another name")
     write_text(file, statement_of(read_run(run_dir), by, reason, now), private=True)
@@ -113,14 +99,6 @@ def approve(
         Needed where the policy has a roster.
     now : datetime
         With a time zone.
-
-    Raises
-    ------
-    ConfigError
-        A name or a reason is missing or cannot be used, or the policy wants a signature.
-    VerificationError
-        The statement is of another run or policy, too old, by somebody who is not on the roster, or its signature does
-        not fit; or who ran it approves it.
     """
     if signed is not None:
         content = _content(signed.statement)
@@ -336,13 +314,6 @@ def send_back(run_dir: Path, releases_dir: Path, private_dir: Path, by: str, rea
         The public and the private zone.
     by, reason : str
         Who sends it back and why; both stay in the private zone. Anybody may: nothing comes out by it.
-
-    Raises
-    ------
-    ConfigError
-        A name or a reason is missing or cannot be used, or the run's source and method are released already.
-    DataError, VerificationError
-        The folder holds no finished run of this private zone.
     """
     name, why = clean_name(by, "--by"), clean_text(reason, "--reason")
     if not why:

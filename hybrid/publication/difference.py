@@ -85,11 +85,6 @@ def difference_to_last(run: FinishedRun, releases_dir: Path, private_dir: Path) 
     """Compare a run with the newest release of its data set; None if there is none.
 
     A release that was withdrawn or changed since does not count, nor one that the ledger does not hold.
-
-    Raises
-    ------
-    OutputError
-        The ledger or the release key cannot be read.
     """
     ledger = Ledger(private_dir)
     last = newest_own(releases_dir, ledger, run.data_set)
@@ -290,11 +285,6 @@ def verdict_of(run: FinishedRun, draws: int | None = None) -> Verdict:
 
     Publishing judges again, with all earlier releases. ``draws`` counts the draws of the table so far, 1 or more; by
     default those that the run states.
-
-    Raises
-    ------
-    DataError
-        A number of the run is no number: it was written by another program.
     """
     number = (run.draw or 1) if draws is None else draws
     try:

@@ -49,11 +49,6 @@ def count_draw(
         By which the draw is judged; its content counts, not its name.
     at_least : int
         Lowest number that the draw may get, 1 or more: the one that its manifest states.
-
-    Raises
-    ------
-    OutputError
-        The key or the ledger cannot be written.
     """
     source, tag = _tags(private_dir, data_fingerprint, table_sha256, evaluation)
     return Ledger(private_dir).count_draw(data_set, source, policy.sha256, tag, at_least)

@@ -152,13 +152,7 @@ def differences_of(evaluation: Evaluation) -> list[WorstFinding]:
 
 
 def summary_of(run: FinishedRun, verdict: Verdict, created: str, acceptances: Sequence[Acceptance] = ()) -> FirstPage:
-    """Build the plain-language summary; ``created`` is in ISO 8601, ``acceptances`` those of a review.
-
-    Raises
-    ------
-    DataError
-        Entries of the run's manifest are missing or of another kind.
-    """
+    """Build the plain-language summary; ``created`` is in ISO 8601, ``acceptances`` those of a review."""
     try:
         return _summary(run, verdict, created, acceptances)
     except DAMAGE:

@@ -148,15 +148,7 @@ def _difference(name: str, listed: Mapping[str, str], present: Mapping[str, str]
 
 
 def read_run(folder: Path) -> FinishedRun:
-    """Read the folder of a finished run.
-
-    Raises
-    ------
-    DataError
-        The folder holds no finished run, one without a synthetic table, or one with a damaged file.
-    VerificationError
-        A file is not what the run wrote.
-    """
+    """Read the folder of a finished run."""
     try:
         return _read_run(folder)
     except DAMAGE:

@@ -164,11 +164,6 @@ class Ledger:
     ----------
     private_dir : Path
         The private zone; the file is made there (mode 0600) when first written to.
-
-    Raises
-    ------
-    OutputError
-        The file cannot be made, read or written, is no ledger, or was written by a newer version.
     """
 
     def __init__(self, private_dir: Path) -> None:

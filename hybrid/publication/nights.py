@@ -110,13 +110,7 @@ class HeldRun:
             raise VerificationError(Problem(message, "put the run's folder back as it was, or remove the folder"))
 
     def keep(self, private_dir: Path) -> None:
-        """Write into the private zone, replacing an older one.
-
-        Raises
-        ------
-        OutputError
-            The private zone cannot be written to.
-        """
+        """Write into the private zone, replacing an older one."""
         make_private(private_dir)
         write_json(_path(private_dir, self.data_set), asdict(self), private=True)
 

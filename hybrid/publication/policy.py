@@ -260,13 +260,7 @@ def packaged_policies() -> dict[str, Path]:
 
 
 def packaged_policy(name: str) -> Path | None:
-    """Find a packaged policy by its name; None for a path, which has a folder or a suffix.
-
-    Raises
-    ------
-    ConfigError
-        A name, and no packaged policy has it.
-    """
+    """Find a packaged policy by its name; None for a path, which has a folder or a suffix."""
     if "/" in name or "\\" in name or Path(name).suffix:
         return None
     found = packaged_policies()

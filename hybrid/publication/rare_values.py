@@ -205,15 +205,7 @@ class RareValues:
 
     @classmethod
     def read(cls, folder: Path, sha256: str | None) -> RareValues:
-        """Read from the folder of a run; ``sha256`` is that of the run's manifest, None if it has none.
-
-        Raises
-        ------
-        DataError
-            The run has no such file.
-        VerificationError
-            The file is not the one that the run wrote.
-        """
+        """Read from the folder of a run; ``sha256`` is that of the run's manifest, None if it has none."""
         path = folder / RARE
         if sha256 is None or not path.is_file():
             message = f"{folder}: the run does not say which values few people hold, so nothing of it is published"

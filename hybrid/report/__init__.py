@@ -1,6 +1,6 @@
 """HTML reports: self-contained files that show aggregates and made-up rows, never a real record."""
 
-from hybrid.report.charts.side_by_side import TableComparison, compare_tables
+from hybrid.report.charts.side_by_side import compare_tables
 from hybrid.report.comparison.data import comparison_json
 from hybrid.report.comparison.page import render_comparison
 from hybrid.report.run.inputs import (
@@ -19,7 +19,6 @@ __all__ = [
     "LossCurve",
     "MetricText",
     "ReportInputs",
-    "TableComparison",
     "TradeOffPoint",
     "ReportedStage",
     "compare_tables",

@@ -1,5 +1,5 @@
 """Sampling of records: Bernoulli, simple random and stratified."""
 
-from hybrid.sample.draw import GroupShare, Sampled, SampledTable, SampleOptions, sample, sample_before, sample_table
+from hybrid.sample.draw import Sampled, SampledTable, SampleOptions, sample, sample_before, sample_table
 
-__all__ = ["GroupShare", "SampleOptions", "Sampled", "SampledTable", "sample", "sample_before", "sample_table"]
+__all__ = ["SampleOptions", "Sampled", "SampledTable", "sample", "sample_before", "sample_table"]

@@ -154,13 +154,6 @@ def group_shares(table: Table, kept: Rows | None, columns: Sequence[str]) -> tup
     ----------
     kept : numpy.ndarray, shape (n_kept,), int, or None
         Positions of the kept records; None: all.
-
-    Raises
-    ------
-    ConfigError
-        A column does not exist.
-    DataError
-        A column has more than :data:`MOST_GROUPS` groups.
     """
     require_columns(table, columns, "sample.groups")
     shares: list[GroupShare] = []
@@ -254,14 +247,6 @@ def sample(anonymized: AnonymizedTable, options: SampleOptions, rng: np.random.G
     -------
     Sampled
         At least one record, in the order of the input, with expected and actual size.
-
-    Raises
-    ------
-    ConfigError
-        A column to stratify by or to report on does not exist.
-    DataError
-        The sample came out empty, or a reported column has more than
-        :data:`~hybrid.sample.draw.MOST_GROUPS` groups.
     """
     original = anonymized.originals
     if options.method == "stratified" and options.by == "equivalence_class":
@@ -274,13 +259,7 @@ def sample(anonymized: AnonymizedTable, options: SampleOptions, rng: np.random.G
 
 
 def sample_before(table: Table, options: SampleOptions, rng: np.random.Generator) -> SampledTable:
-    """Draw the sample that is anonymized.
-
-    Raises
-    ------
-    ConfigError, DataError
-        As :func:`sample_table`, and for reported columns as :func:`sample`.
-    """
+    """Draw the sample that is anonymized."""
     strata = strata_of(table, options)
     chosen, expected = _draw(strata, table, options, rng)
     kept = np.arange(len(table)) if chosen is None else chosen
@@ -294,13 +273,6 @@ def sample_table(table: Table, options: SampleOptions, rng: np.random.Generator)
     ----------
     table, options, rng
         As for :func:`sample`; there are no equivalence classes to stratify by.
-
-    Raises
-    ------
-    ConfigError
-        The sample is to be stratified by equivalence class, or by a column that does not exist.
-    DataError
-        The sample came out empty.
     """
     kept, _ = _draw(strata_of(table, options), table, options, rng)
     return table if kept is None else table.take(kept)

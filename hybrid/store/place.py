@@ -50,11 +50,6 @@ class SharedStore(Store):
         A folder of the file system.
     cipher : Cipher
         Encrypts what is kept, and the names.
-
-    Raises
-    ------
-    ConfigError, MissingExtraError
-        There is no such file system, or its package is not installed.
     """
 
     cipher: Cipher

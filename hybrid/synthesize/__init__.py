@@ -13,7 +13,6 @@ from hybrid.base.callable_package import make_callable
 
 if TYPE_CHECKING:
     from hybrid.synthesize.fitted import FittedGenerator, fit
-    from hybrid.synthesize.kept import load_generator, save_generator
     from hybrid.synthesize.options import SynthesizeOptions
     from hybrid.synthesize.protocol import Encoded, Encoding, Feature, Generator, Model
     from hybrid.synthesize.registry import REGISTRY, availability
@@ -29,8 +28,6 @@ _HOME = {
     "SynthesizeOptions": "options",
     "availability": "registry",
     "fit": "fitted",
-    "load_generator": "kept",
-    "save_generator": "kept",
 }
 
 __all__ = [
@@ -44,8 +41,6 @@ __all__ = [
     "SynthesizeOptions",
     "availability",
     "fit",
-    "load_generator",
-    "save_generator",
 ]
 
 

@@ -8,7 +8,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
 import numpy as np
 
@@ -24,7 +24,7 @@ from hybrid.synthesize.codec import Codec
 from hybrid.synthesize.isolation import environments
 from hybrid.synthesize.isolation.job import IsolatedModel, WorkerLimits, learn_isolated
 from hybrid.synthesize.options import SynthesizeOptions
-from hybrid.synthesize.protocol import DrawnColumns, Encoded, Generator, InspectableGenerator, Model
+from hybrid.synthesize.protocol import Encoded, Generator, InspectableGenerator, Model, ParentsModel
 from hybrid.synthesize.registry import Capabilities, distributions, is_here, require, sequence_generators
 from hybrid.synthesize.snapshots import Snapshots, drawn_level, training_options
 from hybrid.table import Table
@@ -97,11 +97,6 @@ class FittedGenerator:
         Table
             With the schema, dtypes, categories and precision of the table learned from. Of persons with the person of
             each row (0, 1, ...): their rows are adjacent, and in order. The same seed gives the same rows.
-
-        Raises
-        ------
-        GeneratorError
-            The model could not draw that many rows, or drew something that is no value; or persons without rows.
         """
         if n < 0:
             raise ValueError("n must not be negative")
@@ -132,18 +127,13 @@ class FittedGenerator:
         Table
             ``persons`` has the position of each row's parent, ascending; parents may have no rows. Rows of a parent are
             in order.
-
-        Raises
-        ------
-        GeneratorError
-            The model drew something that is no value.
         """
         assert self.parents is not None
         encoded = self.parents.encode(parents, rng_for(seed, "encode parents"))
-        model: Any = self.model
+        model = cast(ParentsModel, self.model)
         with blamed_on(self.name, "draw"):
             known = known_states(encoded, rng_for(seed, "unseen"))
-            drawn: DrawnColumns = model.draw_below(known, len(parents), seed)
+            drawn = model.draw_below(known, len(parents), seed)
         owners = np.repeat(np.arange(len(parents)), drawn.counts)
         return replace(self.codec.decode(drawn.rows, len(owners)), named_persons=owners)
 
@@ -326,11 +316,6 @@ def log_odds(fitted: FittedGenerator, generator: Generator, people: Table, refer
     -------
     numpy.ndarray, shape (n,)
         The larger, the more a record looks like one learned from. All 0 where no column varies.
-
-    Raises
-    ------
-    GeneratorError
-        The model could not be asked.
     """
     assert isinstance(generator, InspectableGenerator)
     model = fitted.model

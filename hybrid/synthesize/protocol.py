@@ -140,7 +140,7 @@ class Encoding:
 
 
 class Model(Protocol):
-    """Fitted model. Private, since it may remember records."""
+    """Fitted model, kept by pickling it. Private, since it may remember records."""
 
     def draw(self, n: int, seed: int) -> DrawnColumns:
         """Draw exactly ``n`` (1 or more) new rows, or parents with all their rows where those were learned.
@@ -148,6 +148,11 @@ class Model(Protocol):
         Encoded as the training data; the same seed gives the same rows. Rows of a parent are ascending in the column
         that orders them.
         """
+
+
+@runtime_checkable
+class SavedModel(Model, Protocol):
+    """Fitted model that is written by a library of its own: its generator is a :class:`LoadingGenerator`."""
 
     def save(self, folder: Path) -> None:
         """Write the model into an existing folder of the private zone."""
@@ -231,8 +236,13 @@ class Generator(Protocol):
             Training failed.
         """
 
-    def load(self, folder: Path) -> Model:
-        """Read a model that ``Model.save`` wrote."""
+
+@runtime_checkable
+class LoadingGenerator(Generator, Protocol):
+    """Generator whose models are written and read by a library of its own."""
+
+    def load(self, folder: Path) -> SavedModel:
+        """Read a model that :meth:`SavedModel.save` wrote."""
 
 
 @runtime_checkable
@@ -245,7 +255,7 @@ class InspectableGenerator(Generator, Protocol):
         Parameters
         ----------
         model : Model
-            As :meth:`learn` returned it, or :meth:`load`.
+            As :meth:`learn` returned it, or as it was kept.
         people : Encoded, n rows
             Records that it may have learned from. Numbers outside the learned range are encoded as such, states that it
             has not learned as -1.

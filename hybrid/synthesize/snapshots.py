@@ -12,16 +12,16 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from hybrid.base.options import Options
-from hybrid.synthesize.protocol import DrawnColumns, Model
+from hybrid.synthesize.protocol import DrawnColumns, SavedModel
 
 
 @dataclass(frozen=True)
 class Snapshots:
     """Models of one training, by level of overfitting in ascending order. Private."""
 
-    models: Mapping[str, Model]
+    models: Mapping[str, SavedModel]
 
-    def at(self, level: str) -> Model:
+    def at(self, level: str) -> SavedModel:
         return self.models[level]
 
     def draw(self, n: int, seed: int) -> DrawnColumns:

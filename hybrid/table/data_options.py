@@ -105,12 +105,5 @@ def load_table(options: DataOptions, folder: Path) -> Table:
     ----------
     folder : Path
         What relative paths are relative to.
-
-    Raises
-    ------
-    ConfigError, MissingExtraError
-        The address is none, or needs a package.
-    DataError
-        The source cannot be reached, or as :func:`hybrid.table.read_file.read_table`.
     """
     return options.source.read(options.place, options, folder)

@@ -43,13 +43,7 @@ class File:
         return Path(self.path).suffix.lower()
 
     def info(self) -> pafs.FileInfo:
-        """Existence, size and modification time.
-
-        Raises
-        ------
-        UnreachableError
-            The place cannot be reached.
-        """
+        """Existence, size and modification time."""
         try:
             return self.filesystem.get_file_info(self.path)
         except Exception as error:  # noqa: BLE001 - every storage has its own, and its text may hold credentials
@@ -74,11 +68,6 @@ def file_at(text: str, folder: Path) -> File:
     ----------
     text : str
         A path, relative to ``folder``, or a URL.
-
-    Raises
-    ------
-    ConfigError, MissingExtraError, UnreachableError
-        As :func:`storage`.
     """
     if not is_url(text):
         return File.local(folder / Path(text).expanduser())
@@ -90,15 +79,6 @@ def storage(url: str) -> tuple[pafs.FileSystem, str]:
     """The storage that a URL points into, and the path there.
 
     ``s3://`` is read by Arrow (:func:`hybrid.base.s3.s3`), everything else by fsspec.
-
-    Raises
-    ------
-    ConfigError
-        The protocol is unknown.
-    MissingExtraError
-        The protocol needs a package.
-    UnreachableError
-        The place cannot be reached.
     """
     protocol, _, path = url.partition("://")
     try:

@@ -55,11 +55,6 @@ class ParquetRows:
         ----------
         names : sequence of str
             Columns, in the order in which they are wanted.
-
-        Raises
-        ------
-        DataError
-            A file cannot be read to its end.
         """
         for file in self.files:
             with (
@@ -153,13 +148,6 @@ def person_column(rows: ParquetRows, options: ReadOptions, names: Sequence[str])
     -------
     numpy.ndarray, shape (n_rows,), int64
         As :func:`hybrid.table.persons.person_codes`.
-
-    Raises
-    ------
-    ConfigError
-        A column does not exist.
-    DataError
-        A file cannot be read to its end, or has values that are not of the declared kind.
     """
     unknown = [name for name in names if name not in rows.schema.names]
     if unknown:
@@ -190,11 +178,6 @@ def rows_of(file: File, options: ReadOptions, work: Path) -> ParquetRows:
         Text conventions of a CSV file, and the columns' roles.
     work : Path
         A private folder for the copy.
-
-    Raises
-    ------
-    DataError
-        As :func:`open_parquet`, or as :func:`hybrid.table.csv_files.copy_csv`.
     """
     if is_parquet(file):
         return open_parquet(file, options)

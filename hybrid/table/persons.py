@@ -30,11 +30,6 @@ def with_persons(table: Table, names: Sequence[str]) -> Table:
         With the key columns.
     names : sequence of str
         Columns whose values together name a person; none: each row is another person, and the table stays as it is.
-
-    Raises
-    ------
-    ConfigError
-        A column does not exist.
     """
     if not names:
         return table

@@ -121,13 +121,6 @@ def split(
         ``round(control * n_rows)`` records are control, and by the same shuffle ``round(release * n_rows)`` are
         fresh; with households, persons or a key, that share of the households, the persons or the key's distinct
         values (records without one count as one person each).
-
-    Raises
-    ------
-    ConfigError
-        The key column does not exist.
-    DataError
-        One side would be empty.
     """
     table = _used(table, options, rng)
     share = options.control_share
@@ -161,13 +154,6 @@ def folds(
         As many as ``options.folds``. Every record is control in one of them and learned from in all others; persons and
         households, or equal values of the key, are whole. Control groups differ by one person, household or value
         at most.
-
-    Raises
-    ------
-    ConfigError
-        The key column does not exist.
-    DataError
-        A fold would be empty.
     """
     table = _used(table, options, rng)
     groups, order = _ranked(table, options, rng, person, household)
@@ -204,13 +190,6 @@ def control_mask(persons: Codes, options: SplitOptions, rng: np.random.Generator
     Returns
     -------
     numpy.ndarray, shape (n_rows,), bool
-
-    Raises
-    ------
-    ConfigError
-        Only some of the records are to be used.
-    DataError
-        One side would be empty.
     """
     whole = {"rows": options.rows is not None, "release": bool(options.release), "independent": options.independent}
     if any(whole.values()):

@@ -34,13 +34,7 @@ _CELLS = tuple(one for one in ALL_ACCEPTED if one != "total_lines")
 
 
 def sheet_names(file: File) -> list[str]:
-    """Names of the sheets of a workbook, in their order.
-
-    Raises
-    ------
-    DataError, MissingExtraError
-        The file cannot be read; openpyxl is not installed.
-    """
+    """Names of the sheets of a workbook, in their order."""
     with _workbook(file) as book:
         return [str(name) for name in book.sheet_names]
 
@@ -60,12 +54,6 @@ def read_spreadsheet(file: File, options: ReadOptions) -> pa.Table:
     -------
     pyarrow.Table, shape (n_rows, n_columns)
         Texts: dates as 2024-12-31, numbers with the decimal mark of the options.
-
-    Raises
-    ------
-    DataError, MissingExtraError
-        The file or the sheet cannot be read, its columns are wrong, or rows seem to be totals or notes; openpyxl is
-        not installed.
     """
     with _workbook(file) as book, _readable(file):
         if options.sheet is not None and options.sheet not in book.sheet_names:
@@ -154,13 +142,6 @@ def write_spreadsheet(table: Table, path: Path, sheet: str | None, *, synthetic:
         Name of the sheet; None: Sheet1.
     synthetic : bool
         Whether the properties of the workbook say that its rows are synthetic.
-
-    Raises
-    ------
-    MissingExtraError
-        openpyxl is not installed.
-    OutputError
-        A sheet cannot hold the table.
     """
     library = _openpyxl(path.name)
     if len(table) >= _MOST_ROWS:

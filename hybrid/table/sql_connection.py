@@ -155,13 +155,7 @@ def is_superuser(url_env: str) -> bool:
 
 
 def url_of(url_env: str) -> sa.URL:
-    """URL of a database in an environment variable.
-
-    Raises
-    ------
-    ConfigError, MissingExtraError
-        It is not set, or no URL of a known kind of database; SQLAlchemy is not installed.
-    """
+    """URL of a database in an environment variable."""
     library = sqlalchemy()
     text = os.environ.get(url_env)
     if not text:

@@ -92,13 +92,7 @@ class ValueNumbers:
         return at.astype(np.int64)
 
     def typed(self, source: str, options: ReadOptions) -> tuple[Column, pd.Series]:
-        """The column's role and kind, and the values that records have, typed and indexed by their number.
-
-        Raises
-        ------
-        DataError
-            Values that are not of the declared kind.
-        """
+        """The column's role and kind, and the values that records have, typed and indexed by their number."""
         seen, table = self._typed(source, options, stored=None)
         return table.schema[self.name], table.frame[self.name].set_axis(seen)
 
@@ -109,11 +103,6 @@ class ValueNumbers:
         ----------
         stored : pyarrow.DataType or None
             The type of the column in its source, where that has types.
-
-        Raises
-        ------
-        DataError
-            Values that are not of the declared kind.
         """
         seen, table = self._typed(source, options, stored)
         found = plain_values(to_arrow(table)[self.name]).combine_chunks()

@@ -184,13 +184,6 @@ def write_table(
         properties. CSV has no place for it.
     said : str
         What the rows are and how they were made, for the metadata of a Parquet file.
-
-    Raises
-    ------
-    MissingExtraError
-        The format needs a package that is not installed.
-    OutputError
-        The path is not writable, the disk is full, or the format cannot hold the table.
     """
     layout, suffix = layout or Layout(), path.suffix.lower()
     with atomic_file(path) as temporary:

@@ -35,11 +35,6 @@ def applied(document: YamlDocument, values: Mapping[str, Any], reason: str) -> Y
     -------
     YamlDocument
         The same one without values.
-
-    Raises
-    ------
-    ConfigError
-        A value cannot be changed on its own.
     """
     if not values:
         return document

@@ -55,11 +55,6 @@ class TuningPeople:
             Of the split; by default that which the private zone keeps, or keeps from now on.
         zone : Path
             The private zone.
-
-        Raises
-        ------
-        HybridError
-            A table cannot be used, or the private zone not be written.
         """
         sources = read_sources(config)
         table = sources.tables[config.links.person]

@@ -11,7 +11,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from pydantic import TypeAdapter, ValidationError
 
-from hybrid.anonymize import check, k_reached, l_reached
+from hybrid.anonymize import check, k_reached
 from hybrid.anonymize.models import AnyModel
 from hybrid.anonymize.models.k_map import people_per_class
 from hybrid.anonymize.models.measure import CheckInputs
@@ -44,8 +44,8 @@ def reached(frame: pd.DataFrame, context: CheckInputs | None = None, **fields: o
 
 def test_values_worked_by_hand(frame: pd.DataFrame) -> None:
     assert k_reached(frame, ["zip"]) == 2
-    assert l_reached(frame, ["zip"], "secret") == 2
-    assert l_reached(frame, ["zip"], "secret", kind="entropy") == pytest.approx(2)
+    assert reached(frame, model="l_diversity", l=2) == 2
+    assert reached(frame, model="l_diversity", kind="entropy", l=2) == pytest.approx(2)
     assert reached(frame, model="l_diversity", kind="recursive", c=2, l=2) == 1  # 2/(1+1) and 1/1
     assert reached(frame, model="l_diversity", kind="recursive", c=2, l=3) == math.inf
     assert reached(frame, model="alpha_k", alpha=0.5) == 0.5
@@ -108,7 +108,7 @@ def test_missing_values() -> None:
     """A unique record with a missing quasi-identifier is a class of one; pycanon does not see it."""
     frame = pd.DataFrame({"zip": ["a", "a", None, "b", "b"], "secret": ["x", None, "x", "y", "z"]})
     assert k_reached(frame, ["zip"]) == 1
-    assert l_reached(frame.dropna(subset=["zip"]), ["zip"], "secret") == 2  # missing is a value
+    assert reached(frame.dropna(subset=["zip"]), model="l_diversity", l=2) == 2  # missing is a value
     numbers = pd.DataFrame({"zip": pd.array([1, 1, None, None], dtype="Int64")})
     assert k_reached(numbers, ["zip"]) == 2
     assert equivalence_classes(numbers, ["zip"])[1] == 2
@@ -116,7 +116,6 @@ def test_missing_values() -> None:
 
 def test_empty_tables_and_no_quasi_identifiers(frame: pd.DataFrame) -> None:
     assert k_reached(frame.iloc[:0], ["zip"]) == 0
-    assert l_reached(frame.iloc[:0], ["zip"], "secret") == 0
     assert check(frame.iloc[:0], ["zip"], model(model="l_diversity", l=2)).holds
     assert k_reached(frame, []) == 6
 
@@ -162,7 +161,7 @@ def test_same_as_pycanon(rows: list[tuple[str, str]]) -> None:
     anonymity = pytest.importorskip("pycanon.anonymity")
     frame = pd.DataFrame(rows, columns=["zip", "secret"])
     assert k_reached(frame, ["zip"]) == anonymity.k_anonymity(frame, ["zip"])
-    assert l_reached(frame, ["zip"], "secret") == anonymity.l_diversity(frame, ["zip"], ["secret"])
+    assert reached(frame, model="l_diversity", l=2) == anonymity.l_diversity(frame, ["zip"], ["secret"])
     alpha, _ = anonymity.alpha_k_anonymity(frame, ["zip"], ["secret"])
     assert reached(frame, model="alpha_k", alpha=1) == pytest.approx(alpha)
     closeness = anonymity.t_closeness(frame, ["zip"], ["secret"])

@@ -11,9 +11,11 @@ import pytest
 
 from hybrid.base.errors import ConfigError, DataError
 from hybrid.evaluation import EvaluateOptions
-from hybrid.jobs.audit import audit_files, audit_tables, config_with_roles, rules_for_tables
+from hybrid.jobs.audit import audit_tables, config_with_roles, read_audit, rules_for_tables
 from hybrid.jobs.audited import read_audited
+from hybrid.pipeline.config import RunConfig
 from hybrid.publication.policy import load_policy
+from hybrid.publication.verdict import Verdict
 from hybrid.table import Kind
 from hybrid.table.data_options import DataOptions
 from tests.helpers.pages import report_text
@@ -111,13 +113,17 @@ def test_control_records_must_not_be_those_of_train(files: dict[str, Path]) -> N
     assert "10 % more of the control rows" in note
 
 
+def judged(files: dict[str, Path], config: RunConfig, out: Path) -> Verdict:
+    return audit_tables(read_audit(files["train"], files["control"], files["synthetic"], config), config, out, seed=1)
+
+
 def test_what_was_not_asked_for_is_not_computed_and_the_report_says_so(files: dict[str, Path], tmp_path: Path) -> None:
     plain = config_with_roles(None, files["train"])
     pages = {}
     for also in ((), "all"):
         cheap = EvaluateOptions(families=("fidelity",), power=False, also=also)
         config, out = plain.model_copy(update={"evaluate": cheap}), tmp_path / f"out-{also}"
-        audit_files(*files.values(), config=config, out=out, seed=1)  # type: ignore[misc]
+        judged(files, config, out)
         found = json.loads((out / "evaluation.json").read_text())
         pages[also] = {one["name"] for one in found["metrics"]}, report_text(out)
     (few, said), (every, unsaid) = pages.values()
@@ -129,15 +135,10 @@ def test_what_was_not_asked_for_is_not_computed_and_the_report_says_so(files: di
 def test_verdicts_of_a_copy_a_small_copy_and_a_fresh_sample(files: dict[str, Path], tmp_path: Path) -> None:
     everything = EvaluateOptions(attacks=200)
     config = config_with_roles(None, files["train"]).model_copy(update={"evaluate": everything})
-    fresh = audit_files(*files.values(), config=config, out=tmp_path / "fresh", seed=1)  # type: ignore[misc]
+    fresh = judged(files, config, tmp_path / "fresh")
     assert fresh.status == "review", "400 people are too few to notice every leak"
     assert {check.rule.partition(":")[0] for check in fresh.open_checks} == {"power"}
-    few = audit_files(
-        *files.values(),  # type: ignore[misc]
-        config=config.model_copy(update={"evaluate": FAST}),
-        out=tmp_path / "few",
-        seed=1,
-    )
+    few = judged(files, config.model_copy(update={"evaluate": FAST}), tmp_path / "few")
     assert few.status == "review", "attacks that were not made are no pass"
     train = pd.read_csv(files["train"])
     for rows in (400, 50):
@@ -164,6 +165,6 @@ def test_control_records_of_another_population_are_for_review(files: dict[str, P
     rewrite(files["control"], control.assign(age=control["age"] + 25))
     evaluate = EvaluateOptions(metrics=("discriminator",))
     config = config_with_roles(None, files["train"]).model_copy(update={"evaluate": evaluate})
-    verdict = audit_files(**files, config=config, out=tmp_path / "audit", seed=1)
+    verdict = judged(files, config, tmp_path / "audit")
     assert verdict.checks[0].rule == "train and control alike"
     assert verdict.status == "review"

@@ -18,7 +18,7 @@ from hybrid.synthesize.generators.graphical_model import (
     junction_tree,
     tree_cells,
 )
-from hybrid.synthesize.generators.noisy_marginals import NoisyCounts, NoisyMarginals, intervals, join_rare
+from hybrid.synthesize.generators.noisy_marginals import NoisyCounts, intervals, join_rare
 from hybrid.synthesize.protocol import Encoded, Feature
 
 SIZES = (2, 3, 4, 2, 3)
@@ -151,7 +151,7 @@ def test_counter_refuses_to_spend_more_than_it_has() -> None:
         counter.measure((1,), 0.006)
 
 
-def test_large_budget_repeats_the_table_and_a_kept_model_draws_the_same(tmp_path) -> None:
+def test_large_budget_repeats_the_table() -> None:
     columns = [column.astype(np.int32) for column in table()]
     features = [Feature(str(at), size, ordered=False, missing=False) for at, size in enumerate(SIZES)]
     model = Aim().learn(Encoded(features, columns), AimOptions(epsilon=50.0, iterations=200), 1, silent)
@@ -163,10 +163,6 @@ def test_large_budget_repeats_the_table_and_a_kept_model_draws_the_same(tmp_path
             for each in (columns, drawn)
         )
         assert np.abs(real - made).sum() / 8000 < 0.03
-    model.save(tmp_path)
-    again = Aim().load(tmp_path)
-    assert isinstance(again, NoisyMarginals)
-    assert all((one == two).all() for one, two in zip(again.draw(50, 3).rows, model.draw(50, 3).rows, strict=True))
 
 
 def test_intervals_keep_values_that_many_share_apart() -> None:

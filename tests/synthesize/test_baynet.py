@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import math
 from itertools import pairwise
-from pathlib import Path
 
 import numpy as np
 import pytest
@@ -179,14 +178,6 @@ def test_columns_keep_their_shares_and_the_seed_repeats() -> None:
         assert shares[0].sub(shares[1], fill_value=0).abs().sum() / 2 < 0.03, name
     # Retired people are those above 66: a dependence between a number and a category.
     assert (one["age"][one["job"] == "retired"] > 60).mean() > 0.95
-
-
-def test_a_saved_network_draws_the_same_rows(tmp_path: Path) -> None:
-    model = Baynet().learn(encoded(chain(300)), BaynetOptions(), 1, silent)
-    model.save(tmp_path)
-    assert all(
-        (a == b).all() for a, b in zip(model.draw(50, 2).rows, Baynet().load(tmp_path).draw(50, 2).rows, strict=True)
-    )
 
 
 def test_progress_is_told_per_column() -> None:

@@ -70,7 +70,7 @@ def test_one_column_gets_the_whole_budget() -> None:
     assert len(model.draw(50, 1).rows) == 1
 
 
-def test_noise_falls_with_epsilon_and_a_kept_model_draws_the_same(tmp_path) -> None:
+def test_noise_falls_with_epsilon() -> None:
     columns = table()
 
     def error(epsilon: float) -> float:
@@ -79,7 +79,3 @@ def test_noise_falls_with_epsilon_and_a_kept_model_draws_the_same(tmp_path) -> N
         return float(np.abs(real - made).sum()) / 6000
 
     assert error(50.0) < 0.03 < error(0.01)
-    model = learned(5.0, columns)
-    model.save(tmp_path)
-    again = Mst().load(tmp_path).draw(40, 2).rows
-    assert all((one == two).all() for one, two in zip(again, model.draw(40, 2).rows, strict=True))

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import pickle
 import warnings
 
 import numpy as np
 import pandas as pd
 import pytest
 
-from hybrid.synthesize import SynthesizeOptions, fit, load_generator, save_generator
+from hybrid.synthesize import SynthesizeOptions, fit
 from tests.synthesize.synthesize_tables import people
 
 pytestmark = pytest.mark.generators
@@ -41,7 +42,7 @@ def test_three_rows(name):
     assert len(fit(table, SynthesizeOptions(generator=name, isolate=False, options=SMALL[name]), 1).sample(20, 1)) == 20
 
 
-def test_in_its_own_process_a_generator_gives_the_same_rows_and_can_be_saved(tmp_path):
+def test_in_its_own_process_a_generator_gives_the_same_rows_and_can_be_kept():
     table = people(100).only(["age", "job"])
     seen = []
     options = {"generator": "tvae", "options": SMALL["tvae"]}
@@ -51,5 +52,4 @@ def test_in_its_own_process_a_generator_gives_the_same_rows_and_can_be_saved(tmp
     rows = away.sample(30, 2).frame
     assert [step for step, _ in seen][-1] == "fit tvae"
     assert np.isfinite(seen[-1][1]["loss"])
-    save_generator(away, tmp_path / "kept")
-    pd.testing.assert_frame_equal(rows, load_generator(tmp_path / "kept").sample(30, 2).frame)
+    pd.testing.assert_frame_equal(rows, pickle.loads(pickle.dumps(away)).sample(30, 2).frame)

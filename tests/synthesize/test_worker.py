@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import pickle
 import signal
 import subprocess
 import sys
@@ -21,6 +22,8 @@ from hybrid.base.rng import rng_for
 from hybrid.synthesize import REGISTRY, FittedGenerator
 from hybrid.synthesize.codec import Codec
 from hybrid.synthesize.isolation.job import WorkerLimits, learn_isolated
+from hybrid.synthesize.protocol import LoadingGenerator
+from hybrid.synthesize.registry import ENGINES
 from tests.synthesize.synthesize_tables import people
 
 BROKEN = """
@@ -155,16 +158,16 @@ def test_a_corrupted_model_is_an_error(jobs):
         fitted.sample(5, 1)
 
 
-def test_a_saved_copy_outlives_the_model(jobs, tmp_path_factory):
+def test_a_pickled_copy_outlives_the_model(jobs):
     fitted = learn()
-    folder = tmp_path_factory.mktemp("kept")
-    fitted.model.save(folder)
-    rows = fitted.sample(5, 1).frame
-    codec = fitted.codec
+    content, rows = pickle.dumps(fitted), fitted.sample(5, 1).frame
     del fitted
-    pd.testing.assert_frame_equal(
-        rows, FittedGenerator("cart", codec, REGISTRY["cart"].load(folder)).sample(5, 1).frame
-    )
+    pd.testing.assert_frame_equal(rows, pickle.loads(content).sample(5, 1).frame)
+
+
+def test_generators_that_need_packages_write_their_models_themselves():
+    for generator in (*REGISTRY.values(), *ENGINES.values()):
+        assert isinstance(generator, LoadingGenerator) == bool(generator.requires), generator.name
 
 
 def _alive(pid: int) -> bool:

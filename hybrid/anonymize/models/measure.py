@@ -19,7 +19,6 @@ import numpy as np
 import pandas as pd
 
 from hybrid.anonymize.models.k_map import people_per_class
-from hybrid.anonymize.models.l_diversity import LDiversity
 from hybrid.anonymize.models.protocol import PopulationModel, PrivacyModel, SensitiveModel
 from hybrid.anonymize.models.released import ClassCounts, ModelCheck, equivalence_classes, frame_of
 from hybrid.base.arrays import Codes
@@ -65,25 +64,6 @@ def fewest_persons(table: Table | pd.DataFrame, quasi_identifiers: Sequence[str]
 
 def _each_another() -> Codes:
     return np.empty(0, dtype=np.int64)
-
-
-def l_reached(
-    table: Table | pd.DataFrame,
-    quasi_identifiers: Sequence[str],
-    attribute: str,
-    kind: str = "distinct",
-) -> float:
-    """Least diversity of a sensitive column over all classes, 0 for an empty table; higher is safer.
-
-    Parameters
-    ----------
-    kind : {"distinct", "entropy"}
-        distinct: number of values. entropy: exp of their Shannon entropy.
-    """
-    if not len(frame_of(table)):
-        return 0.0
-    options = LDiversity(model="l_diversity", kind="entropy" if kind == "entropy" else "distinct", attribute=attribute)
-    return check(table, quasi_identifiers, options).reached
 
 
 @dataclass(frozen=True)

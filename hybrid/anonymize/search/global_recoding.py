@@ -13,13 +13,7 @@ from hybrid.base.progress import Progress
 
 
 def recode(task: SearchProblem, progress: Progress) -> Recoding:
-    """The best generalization of whole columns; of more than a million, the best found within the time limit.
-
-    Raises
-    ------
-    InfeasibleError
-        No generalization meets the models within the suppression limit.
-    """
+    """The best generalization of whole columns; of more than a million, the best found within the time limit."""
     lattice = task.lattice
     checker, loss = task.checker(lattice), task.loss(lattice)
     if lattice.size <= exhaustive.LARGEST:

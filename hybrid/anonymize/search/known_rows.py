@@ -35,13 +35,6 @@ def hide_pairs(task: SearchProblem, recoding: Recoding) -> tuple[SearchProblem, 
     -------
     task, recoding : SearchProblem, Recoding
         The same table, its distinct rows parted into those that are left out and those that stay.
-
-    Raises
-    ------
-    InfeasibleError
-        More records, or persons, would have to go than the suppression limit allows.
-    DataError
-        Persons have too many rows for their pairs to be counted.
     """
     of_record = _classes(task, recoding)[task.records.row_of]
     kept, before = ~recoding.suppressed[task.records.row_of], -1

@@ -45,11 +45,6 @@ def recode(task: SearchProblem, progress: Progress) -> Recoding:
 
     Where a column is fixed (:attr:`~hybrid.anonymize.options.AnonymizeOptions.levels`; only labels of rows above are),
     rows whose class at the roots of all others violates a model are.
-
-    Raises
-    ------
-    InfeasibleError
-        The whole table as one class violates a model; of a fixed column, more rows or persons than may be left out.
     """
     lattice = task.lattice
     loss = task.loss(lattice)
@@ -300,11 +295,6 @@ def coarsen(task: SearchProblem, recoding: Recoding) -> Recoding:
     Recoding
         Without suppressed rows. Levels are None where any row has labels of its own. The gap is the loss: how far it is
         from the least one of this kind is not known.
-
-    Raises
-    ------
-    InfeasibleError
-        No class that takes the left over in meets the models, or the other records are of fewer than k persons.
     """
     nobody = np.zeros(task.records.n_distinct, dtype=bool)
     if not recoding.suppressed.any():

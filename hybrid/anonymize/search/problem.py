@@ -131,13 +131,7 @@ def recollected(task: SearchProblem, kept: Mask) -> SearchProblem:
 def build_rules(
     options: AnonymizeOptions, hierarchies: Mapping[str, Hierarchy], records: DistinctRows
 ) -> tuple[ClassRule, ...]:
-    """Search rules of the configured models on sensitive columns.
-
-    Raises
-    ------
-    ConfigError
-        A model needs a hierarchy of its column, and there is none.
-    """
+    """Search rules of the configured models on sensitive columns."""
     rules = []
     for model in options.models:
         if isinstance(model, SensitiveModel):

@@ -71,11 +71,6 @@ def tradeoff(
     -------
     list of TradeoffPoint
         By k, then by limit, both ascending. ``time_limit`` holds per point beyond a million combinations.
-
-    Raises
-    ------
-    ConfigError, DataError, HierarchyError
-        As :func:`~hybrid.anonymize.anonymize`.
     """
     task = prepare(train, hierarchies, options, population)
     checker, limits, ks = task.checker(task.lattice), sorted(set(limits)), sorted(set(ks))
@@ -195,11 +190,6 @@ def rule_costs(
         As for :func:`~hybrid.anonymize.search.tradeoff.tradeoff`; k and the suppression limit are the configured ones.
     chosen : TradeoffPoint, optional
         The optimum with all rules, where it was searched already.
-
-    Raises
-    ------
-    ConfigError, DataError, HierarchyError
-        As :func:`~hybrid.anonymize.search.tradeoff.tradeoff`.
     """
 
     def searched(*models: Any) -> TradeoffPoint:

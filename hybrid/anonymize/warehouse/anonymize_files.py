@@ -87,12 +87,6 @@ def anonymize_files(task: FileTask, target: Path, recorder: Recorder, progress: 
     -------
     WarehouseResult
         Verified by queries on what was written.
-
-    Raises
-    ------
-    HybridError
-        As :func:`~hybrid.anonymize.anonymize`; more distinct combinations, or texts of a column, than memory has room
-        for; the extra is not installed; DuckDB refused.
     """
     asked = task.asked
     copied = engine_rows(task.rows, task.work, task.beside)

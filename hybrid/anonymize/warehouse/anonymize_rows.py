@@ -86,12 +86,6 @@ def anonymize_rows(task: TableTask, recorder: Recorder, progress: Progress = sil
     -------
     WarehouseResult
         Verified by queries on what was written, on all rows; else there is no table of labels.
-
-    Raises
-    ------
-    HybridError
-        As :func:`~hybrid.anonymize.anonymize`; more distinct combinations than memory has room for; there is a table
-        of that name; the warehouse refused.
     """
     warehouse, place = task.warehouse, task.data.place
     searched = search_rows(*table_rows(task), task.memory, recorder, progress)
@@ -153,15 +147,7 @@ def search_rows(
 
 
 def table_rows(task: TableTask) -> tuple[WarehouseRows, AnonymizationRequest]:
-    """The table and what is asked of it.
-
-    Raises
-    ------
-    ConfigError
-        Identifiers repeat, and nobody has said whether rows share persons.
-    DataError
-        There is no such table, or it has other columns than the configuration names.
-    """
+    """The table and what is asked of it."""
     place, data = task.data.place, task.data
     table = expressions.plain(task.warehouse.table(place.table))
     problems = column_problems(place.table, list(table.columns), data)

@@ -59,11 +59,6 @@ def count_rows(rows: WarehouseRows, asked: AnonymizationRequest, most: int) -> C
 
     Fetched are each column's distinct values, the combinations with their counts, and for persons with several
     combinations the pairs of both, as numbers.
-
-    Raises
-    ------
-    DataError
-        More combinations than that.
     """
     names, warehouse = [*asked.names, *asked.attributes], rows.warehouse
     if rows.persons:
@@ -90,13 +85,7 @@ def distinct_values(warehouse: Warehouse, rows: Any, name: str) -> ValueNumbers:
 
 
 def numbered(fetched: pa.Table, numbers: Sequence[ValueNumbers]) -> list[Codes]:
-    """Value numbers of the rows, one array of shape (n,), int32, per column.
-
-    Raises
-    ------
-    DataError
-        A value is new.
-    """
+    """Value numbers of the rows, one array of shape (n,), int32, per column."""
     columns = []
     for column in numbers:
         codes, here = column.number(fetched[column.name].combine_chunks(), grow=False)

@@ -86,11 +86,6 @@ def draw_rows(
     WholeTable, pyarrow.Table
         The verified labels; the drawn rows as they are, without columns that enter no run, ordered by their
         content.
-
-    Raises
-    ------
-    HybridError
-        As :func:`~hybrid.anonymize.warehouse.anonymize_rows.anonymize_rows`.
     """
     warehouse = task.warehouse
     searched = search_rows(*table_rows(task), task.memory, recorder, progress)
@@ -189,11 +184,6 @@ def label_sample(records: Table, hierarchies: Mapping[str, Hierarchy], whole: Wh
         Each combination of labels is one of a verified class, so at least k persons of the whole table have it; in
         the sample it can have fewer. Records without such a combination, since protection moved them, are left out.
         The result is that of the whole table.
-
-    Raises
-    ------
-    VerificationError
-        No record has such a combination, or a label does not cover its value.
     """
     names = records.schema.quasi_identifiers
     used = {name: hierarchies[name] for name in names}

@@ -53,11 +53,6 @@ def audit_privacy(
         Of all bounds together, in (0, 1).
     seed : int
         Of the audit's own draws and of the walk's, but for its noise, which no seed repeats.
-
-    Raises
-    ------
-    ConfigError
-        The configuration states no differential privacy that could be audited.
     """
     if canaries < 10 or runs < 20 or draws < 1000 or not 0 < confidence < 1:
         raise ConfigError(

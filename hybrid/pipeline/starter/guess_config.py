@@ -50,11 +50,6 @@ def guess_config(path: Path, sheet: str | None = None) -> GuessedConfig:
     -------
     GuessedConfig
         Not written yet; :attr:`GuessedConfig.notes` says what to think about first.
-
-    Raises
-    ------
-    DataError
-        The file cannot be read.
     """
     options = guess_reading(path, sheet)
     guessed = _guessed(path, options, read_table(path, options.model_copy(update={"accept": ALL_ACCEPTED})))
@@ -78,11 +73,6 @@ def guess_frame(frame: Frame) -> GuessedConfig:
     """Guess a configuration from a table in memory; as :func:`guess_config`.
 
     The table is in no file, so each run is given it again.
-
-    Raises
-    ------
-    DataError
-        The table cannot be used, or has more columns than anybody could decide one by one.
     """
     options = guess_frame_reading(frame)
     return _guessed(None, options, read_frame(frame, options))

@@ -131,11 +131,6 @@ def guess_links(place: Place) -> GuessedLinks:
     -------
     GuessedLinks
         Not written yet.
-
-    Raises
-    ------
-    DataError
-        No table could be that of the persons.
     """
     tables = {name: found.table for name, found in place.tables.items()}
     references = find_references(tables, place.declared)

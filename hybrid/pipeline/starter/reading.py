@@ -66,13 +66,6 @@ def guess_reading(path: Path, sheet: str | None = None) -> DataOptions:
     -------
     DataOptions
         ``path`` is the file's name. A sheet is named where a workbook has several.
-
-    Raises
-    ------
-    DataError
-        The file cannot be read at all, or has more than :data:`MOST_COLUMNS` columns.
-    MissingExtraError
-        Its format needs a package that is not installed.
     """
     if path.is_file():
         refuse_other_format(File.local(path))
@@ -92,13 +85,7 @@ def guess_reading(path: Path, sheet: str | None = None) -> DataOptions:
 
 
 def guess_frame_reading(frame: Frame) -> DataOptions:
-    """Options that read a table in memory; as :func:`guess_reading`.
-
-    Raises
-    ------
-    DataError
-        The table cannot be used, or has more than :data:`MOST_COLUMNS` columns.
-    """
+    """Options that read a table in memory; as :func:`guess_reading`."""
     options = DataOptions(path=DATA_FRAME)
     table = read_frame(frame, options)
     _refuse_many(DATA_FRAME, len(table.schema))

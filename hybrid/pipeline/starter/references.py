@@ -331,11 +331,6 @@ def find_tree(tables: Mapping[str, Table], references: Sequence[Reference]) -> R
         reference leads to the person table may belong to it over a table of pairs. Public are small
         tables that others refer to, with fewer rows than these, without traits of persons and dates, not named after
         persons, visits or contracts, that refer to public tables only.
-
-    Raises
-    ------
-    DataError
-        No table refers to a table that could hold persons.
     """
     public = _public(tables, references)
     links = [one for one in references if one.parent not in public and one.table not in public]

@@ -100,13 +100,7 @@ class Dossier:
 
 
 def dossier_of(folder: Path) -> Dossier:
-    """Write the dossier of a release's or a finished run's folder; a release is verified first.
-
-    Raises
-    ------
-    ConfigError, DataError, VerificationError
-        As :func:`hybrid.publication.dossier.source.read_source`.
-    """
+    """Write the dossier of a release's or a finished run's folder; a release is verified first."""
     source, table = read_source(folder), headings()
     return Dossier(
         title=f"{source.content['name']}, {_place(source)}",

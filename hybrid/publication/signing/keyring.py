@@ -114,13 +114,7 @@ _PKCS8 = "openssl genpkey -algorithm ed25519 makes such a key"
 
 
 def import_key(source: str, folder: Path) -> SSlibKey:
-    """Public half of the key at a source as the module describes; ``folder`` is that of the key ring.
-
-    Raises
-    ------
-    ConfigError, MissingExtraError, OutputError
-        There is no usable key, or the token cannot be reached.
-    """
+    """Public half of the key at a source as the module describes; ``folder`` is that of the key ring."""
     kind, _, rest = source.partition(":")
     if kind == "hsm":
         return _import_from_token(source)
@@ -260,13 +254,6 @@ def make_key(private_dir: Path, source: str | None = None) -> SigningKey:
         The private zone; made if needed.
     source : str, optional
         An existing key; without, an Ed25519 key is generated in the private zone (PKCS8, mode 0600).
-
-    Raises
-    ------
-    ConfigError
-        There is a key already, or the source holds none.
-    OutputError
-        The private zone cannot be written.
     """
     with _opened(private_dir):
         if keys := signing_keys(private_dir):

@@ -128,13 +128,7 @@ class Figure:
         return f'<div class="hybrid-figure"><style>{_style()}</style>{self.text}{cards}</div>'
 
     def write(self, path: Path | str) -> None:
-        """Write the charts as one HTML file that loads nothing.
-
-        Raises
-        ------
-        OutputError
-            The folder is not writable or the disk is full.
-        """
+        """Write the charts as one HTML file that loads nothing."""
         head = '<!doctype html><html lang="en"><meta charset="utf-8"><title>Charts</title>'
         write_text(Path(path), f"{head}<body>{self._repr_html_()}</body></html>")
 

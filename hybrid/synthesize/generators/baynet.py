@@ -18,7 +18,6 @@ from itertools import combinations
 from pathlib import Path
 from typing import Any, ClassVar
 
-import joblib
 import numpy as np
 from pydantic import Field
 
@@ -249,9 +248,6 @@ def _cumulative(counts: Array) -> Array:
     return sums
 
 
-_FILE = "network.joblib"
-
-
 class BaynetOptions(Options):
     """Options of ``baynet``."""
 
@@ -290,9 +286,6 @@ class BaynetModel:
         for at, edges in self.edges.items():
             drawn[at] = rng.uniform(edges[drawn[at]], edges[drawn[at] + 1])
         return DrawnColumns(drawn)
-
-    def save(self, folder: Path) -> None:
-        joblib.dump(self, folder / _FILE)
 
 
 class Baynet:
@@ -338,10 +331,6 @@ class Baynet:
             lambda done: progress("fit baynet", done, len(sizes)),
         )
         return BaynetModel(sizes, nodes, learn_tables(codes, nodes, rng_for(seed, "baynet noise"), tables), edges)
-
-    def load(self, folder: Path) -> BaynetModel:
-        model: BaynetModel = joblib.load(folder / _FILE)
-        return model
 
     def _budget(self, options: BaynetOptions) -> tuple[float, float]:  # noqa: ARG002  (what privbayes has)
         """Budgets of structure and tables."""

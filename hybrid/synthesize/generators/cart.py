@@ -19,7 +19,6 @@ from math import isqrt
 from pathlib import Path
 from typing import Any, ClassVar
 
-import joblib
 import numpy as np
 from pydantic import Field
 
@@ -193,7 +192,6 @@ def leaf_odds(
 
 FEWEST, MOST, SHARE = 10, 50, 50
 """People who count as enough where nothing is configured: one of so many, within these ends."""
-_FILE = "cart.joblib"
 _SECONDS_PER_WORK = 1.6e-8
 """Per record, column, column before it and halving of the records: Adult."""
 
@@ -298,9 +296,6 @@ class CartModel:
                 drawn[at] = smoother.apply(drawn[at], rng)
         return [drawn[at] for at in range(len(drawn))]
 
-    def save(self, folder: Path) -> None:
-        joblib.dump(self, folder / _FILE)
-
 
 class Cart:
     """The generator ``cart``."""
@@ -350,10 +345,6 @@ class Cart:
             if isinstance(step, DonorTree):
                 odds += leaf_odds(step, known, known[step.target], others, others[step.target])
         return odds
-
-    def load(self, folder: Path) -> CartModel | CartSequenceModel:
-        model: CartModel | CartSequenceModel = joblib.load(folder / _FILE)
-        return model
 
 
 SPLIT_BOTH = 2
@@ -477,9 +468,6 @@ class CartSequenceModel:
         if self.ends is not None:
             people = self.ends.columns(n, int(rng.integers(2**31)), people)
         return self.plan.draw(people, lambda known, before, position: self._row(known, before, position, rng))
-
-    def save(self, folder: Path) -> None:
-        joblib.dump(self, folder / _FILE)
 
     def _row(self, known: Known, before: Sequence[Array], position: int, rng: np.random.Generator) -> list[Array]:
         row: dict[int, Array] = {}

@@ -17,7 +17,6 @@ from fractions import Fraction
 from pathlib import Path
 from typing import Any, ClassVar
 
-import joblib
 import numpy as np
 from pydantic import Field
 
@@ -231,9 +230,6 @@ def _whole(scores: Sequence[float]) -> Array:
     return np.array([math.floor(score * _SCORE_UNITS) for score in scores], dtype=np.int64)
 
 
-_FILE = "model.joblib"
-
-
 class NoisyMarginalOptions(Options):
     """Options of generators of noisy marginals."""
 
@@ -272,9 +268,6 @@ class NoisyMarginals:
         states = [joined.split(codes, rng) for joined, codes in zip(self.joined, drawn, strict=True)]
         columns = [self.cut[at].draw(codes, rng) if at in self.cut else codes for at, codes in enumerate(states)]
         return DrawnColumns(columns)
-
-    def save(self, folder: Path) -> None:
-        joblib.dump(self, folder / _FILE)
 
 
 class MarginalGenerator(ABC):
@@ -315,10 +308,6 @@ class MarginalGenerator(ABC):
         first += self.declared_pairs(fewer, data.features, options)
         model = self.fit_pairs(fewer, first, options, progress)
         return NoisyMarginals(model, tuple(joined), cut, dict(fewer.spent))
-
-    def load(self, folder: Path) -> NoisyMarginals:
-        model: NoisyMarginals = joblib.load(folder / _FILE)
-        return model
 
     @abstractmethod
     def first_share(self, n_columns: int) -> float:

@@ -63,8 +63,7 @@ class WorkerLimits:
 class IsolatedModel:
     """Trained model in a folder, drawn from in another process. Private.
 
-    The folder goes with this object (or with the process); :meth:`save` makes a copy that stays. Pickled with its
-    files, so that a store can keep it.
+    The folder goes with this object (or with the process). Pickled with its files, so that a store can keep it.
     """
 
     generator: Generator
@@ -99,9 +98,6 @@ class IsolatedModel:
     def at(self, level: str) -> IsolatedModel:
         return replace(self, folder=self.folder / level)
 
-    def save(self, folder: Path) -> None:
-        shutil.copytree(self.folder, folder, dirs_exist_ok=True)
-
     def __reduce__(self) -> tuple[Any, ...]:
         return _unpacked, (self.generator, self.limits, _packed(self.folder))
 
@@ -129,13 +125,7 @@ def learn_isolated(
     limits: WorkerLimits,
     unfinished: Path | None = None,
 ) -> IsolatedModel:
-    """Train in a worker process; parameters as ``Generator.learn``.
-
-    Raises
-    ------
-    GeneratorError
-        Training failed, the worker was killed, or a limit was passed.
-    """
+    """Train in a worker process; parameters as ``Generator.learn``."""
     job = {
         "task": "learn",
         "unfinished": None if unfinished is None else str(unfinished.absolute()),

@@ -18,6 +18,7 @@ from importlib import import_module
 from pathlib import Path
 from typing import Any
 
+import joblib
 import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
@@ -25,13 +26,23 @@ import pyarrow.parquet as pq
 from hybrid.base.arrays import Array
 from hybrid.base.errors import GeneratorError, HybridError
 from hybrid.base.resources import forbid_dumps, peak_bytes
-from hybrid.synthesize.protocol import Children, DrawnColumns, Encoded, Feature, Generator, InspectableGenerator
+from hybrid.synthesize.protocol import (
+    Children,
+    DrawnColumns,
+    Encoded,
+    Feature,
+    Generator,
+    InspectableGenerator,
+    LoadingGenerator,
+    SavedModel,
+)
 
 OUT_OF_MEMORY = 77
 """Exit status when the memory limit was passed."""
 ORPHANED = 78
 """Exit status when the parent process was gone."""
 WATCH_SECONDS = 0.2
+_PICKLED = "model.joblib"
 
 
 def main(folder: Path) -> None:
@@ -100,12 +111,17 @@ def _learn(folder: Path, job: dict[str, Any]) -> None:
         unfinished = None if job["unfinished"] is None else Path(job["unfinished"])
         (folder / "model").mkdir(mode=0o700)
         model = generator.learn(_encoded(folder, job), options, job["seed"], progress, unfinished)
-        model.save(folder / "model")
+        if isinstance(model, SavedModel):
+            model.save(folder / "model")
+        else:
+            joblib.dump(model, folder / "model" / _PICKLED)
 
 
 def _loaded(generator: Generator, job: dict[str, Any]) -> Any:
     try:
-        return generator.load(Path(job["model"]))
+        if isinstance(generator, LoadingGenerator):
+            return generator.load(Path(job["model"]))
+        return joblib.load(Path(job["model"]) / _PICKLED)
     except Exception as error:  # noqa: BLE001  (a broken file may break any reader)
         traceback.print_exc()
         raise GeneratorError(

@@ -114,13 +114,7 @@ class SqlSource(Source):
     description = "A database instead of a file."
 
     def read(self, place: Any, options: ReadOptions, folder: Path) -> Table:  # noqa: ARG002 - no path
-        """Read the table or query; as :func:`read_sql`.
-
-        Raises
-        ------
-        ConfigError
-            The rows are to stay in the warehouse.
-        """
+        """Read the table or query; as :func:`read_sql`."""
         if place.push_down:
             raise ConfigError(
                 "data.sql.push_down: the rows stay in the warehouse, and this command needs them here",
@@ -143,16 +137,6 @@ def read_sql(source: SqlOptions, options: ReadOptions) -> Table:
     Table
         Numbers, booleans, dates and NULLs as the database types them. Rows of a database have no order; here they
         are sorted by their content, so that the same rows are the same table every night.
-
-    Raises
-    ------
-    ConfigError, MissingExtraError
-        The environment variable is not set or no URL; the driver is not installed.
-    UnreachableError
-        The database cannot be reached.
-    DataError
-        The table cannot be read (no text of the database is repeated: it may hold
-        values or credentials), a column's type is not supported, or as :func:`hybrid.table.read_file.read_table`.
     """
     name = source.table or "the query of data.sql"
     is_query, minutes = source.query is not None, source.timeout_minutes

@@ -174,11 +174,6 @@ def read_codebook(file: File, encoding: str = "utf-8") -> Codebook:
     ----------
     encoding : str
         Of the texts, where the file does not say it.
-
-    Raises
-    ------
-    DataError, MissingExtraError
-        The file cannot be read; pyreadstat is not installed.
     """
     _, meta = content(file, encoding, metadata_only=True)
     types = meta.readstat_variable_types
@@ -197,13 +192,7 @@ def read_codebook(file: File, encoding: str = "utf-8") -> Codebook:
 
 
 def content(file: File, encoding: str, *, metadata_only: bool = False) -> tuple[pd.DataFrame, Any]:
-    """Rows and metadata of a file, as pyreadstat has them; dates and times as numbers.
-
-    Raises
-    ------
-    DataError, MissingExtraError
-        As :func:`read_codebook`.
-    """
+    """Rows and metadata of a file, as pyreadstat has them; dates and times as numbers."""
     library = pyreadstat(str(file))
     read = getattr(library, _READERS.get(file.suffix, _SAV))
     own = library.ReadstatError, library.PyreadstatError

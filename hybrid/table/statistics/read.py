@@ -43,11 +43,6 @@ def read_statistics_file(file: File, options: ReadOptions) -> pa.Table:
     -------
     pyarrow.Table, shape (n_rows, n_columns)
         Texts for labels and times of day, dates, moments, whole numbers and decimals.
-
-    Raises
-    ------
-    DataError, MissingExtraError
-        The file cannot be read or has wrong columns; pyreadstat is not installed.
     """
     book = read_codebook(file, options.encoding)
     problems = column_problems(str(file), list(book.names), options)

@@ -60,13 +60,6 @@ def write_statistics_file(table: Table, path: Path, suffix: str, book: Codebook 
         Of the file that the table came from; None: labels are written as texts.
     synthetic : bool
         Whether the label of the file is :data:`SYNTHETIC`.
-
-    Raises
-    ------
-    MissingExtraError
-        pyreadstat is not installed.
-    OutputError
-        The format cannot hold the table.
     """
     library, program = pyreadstat(path.name), PROGRAMS[suffix]
     stored = {column.name: _stored(table.frame[column.name], column, program, book) for column in table.schema}

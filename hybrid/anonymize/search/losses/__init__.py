@@ -32,11 +32,6 @@ def build_loss(
     ----------
     associations : LevelAssociations, optional
         What each level keeps; of the loss ``association``, None for all others.
-
-    Raises
-    ------
-    ConfigError
-        A weight for a column that is no quasi-identifier.
     """
     weights = column_weights(options, records.names)
     match options.name:

@@ -13,6 +13,9 @@ from hybrid.report.run.inputs import ReportInputs
 from hybrid.report.run.sections.section import ReportedRun, Section
 
 TEMPLATE = """\
+{% macro sign_off() %}
+<div class="sign-off" aria-hidden="true"><span>{{ _("Data steward") }}</span><span>{{ _("Date") }}</span><span>{{ _("Signature") }}</span></div>
+{% endmacro %}
 {% macro sentences(title, lines, n_forms=0) %}
 {% if lines %}
 <h3>{{ title|say }}</h3><ul>{% for line in lines %}<li>{{ line|say }}</li>{% endfor %}{% if n_forms %}<li>{{ _("Leaks of {n:number} further forms were not planted; the details name them.", n=n_forms) }}</li>{% endif %}</ul>
@@ -52,7 +55,7 @@ TEMPLATE = """\
 {% if more %}<p>{{ _("Not met either: {rules:items}.", rules=more|join(", ")) if not n_more else _("Not met either: {rules:items}; and {n:number} more, see the details.", rules=more|join(", "), n=n_more) }}</p>{% endif %}
 {% if unjudged %}<p>{{ _("Not judged, for reasons that the details give: {rules:items}.", rules=unjudged|join(", ")) }}</p>{% endif %}
 {% endif %}
-{% if run.verdict.status != "block" %}<div class="sign-off" aria-hidden="true"><span>{{ _("Data steward") }}</span><span>{{ _("Date") }}</span><span>{{ _("Signature") }}</span></div>{% endif %}
+{% if run.verdict.status != "block" %}{{ sign_off() }}{% endif %}
 <div class="plain columns">
 {{ sentences("How people are protected", page.protection) }}
 {{ sentences("What the table is, and who decided", page.table[1:] + page.decided) }}
@@ -61,7 +64,7 @@ TEMPLATE = """\
 </div>
 {% else %}
 <div class="verdict none"><span class="sign" aria-hidden="true">–</span><strong>{{ _("No verdict") }}</strong><p>{{ _("No policy was applied to this run.") }}</p></div>
-<div class="sign-off" aria-hidden="true"><span>{{ _("Data steward") }}</span><span>{{ _("Date") }}</span><span>{{ _("Signature") }}</span></div>
+{{ sign_off() }}
 {% endif %}
 """
 

@@ -424,12 +424,6 @@ def learn_children(
 
     Both with the same options. Of a person with more rows than ten persons have
     (:func:`~hybrid.synthesize.generators.person_rows.most_rows`) the first so many are learned.
-
-    Raises
-    ------
-    GeneratorError
-        ``options.overfit`` is set, which watches single rows; there are too few persons, no rows, or rows that make a
-        text of more than :data:`MOST_TOKENS` words.
     """
     rows, counts = _first_rows(data)
     _refuse(rows, counts, options)

@@ -181,11 +181,6 @@ def train(
         A folder for checkpoints; training continues from the one in it to the same result.
     given : tuple of Tensor, optional
         What is known of each record, as :meth:`Denoiser.forward` takes it. Not with ``options.overfit``.
-
-    Raises
-    ------
-    GeneratorError
-        The loss is no number any more, or did not overfit as far as asked.
     """
     watch, states, numbers = _hold_back(diffusion, states, numbers, options, rng)
     batch = min(options.batch_size, len(states))
