@@ -9,7 +9,7 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
-from typing import Any
+from typing import Any, Literal
 
 from hybrid.publication.criteria import QUESTIONS, Criterion, criterion_of
 from hybrid.publication.rules.comparisons import per_thousand
@@ -26,7 +26,7 @@ TRAINED = {
 OF_REGISTER = {"register_linkage": "people whom an attacker's register names alone"}
 """The attack that looks people up in a register, and whom it is about."""
 EXACT_COPIES = "identical_match"
-"""The metric of copies that counts rows; the others measure distances."""
+"""The metric of copies that counts rows."""
 OF_SEVERAL_ROWS = "copied_sequences"
 """The metric of linkability whose target is a person with several rows."""
 COIN = 500
@@ -49,6 +49,22 @@ UNITS: dict[Criterion, str] = {
 _OF_SEVERAL = UNITS["linkability"].replace(" that an attacker", ", or two records, that an attacker")
 _IN_REGISTER = "Of people in a register: at how many more of 1,000 a row points."
 EVERYBODY, MOST_AT_RISK = "everybody", "the people most at risk"
+EXACT = "exact copies"
+OF_COPIES = {EXACT_COPIES: EXACT, "hitting_rate": "near copies"}
+"""Metrics of copies that count, and what each counts; the others measure distances."""
+_OF_NEAR = (
+    "Near copies: of 1,000 people, how many more in the data than outside it have one. It has a person's categories, "
+    "and each of its numbers differs by at most a thirtieth of that column's range."
+)
+MAY_BE_CHANCE = "It may be chance, but a leak cannot be ruled out."
+Place = Literal["far inside", "near", "far beyond"]
+"""Where a measured number lies: up to half of what is allowed, up to twice as much, or beyond."""
+FAR_INSIDE, FAR_BEYOND = 0.5, 2.0
+PLACES: dict[Place, str] = {
+    "far inside": "measured: far inside what is allowed",
+    "near": "measured: near what is allowed",
+    "far beyond": "measured: far beyond what is allowed",
+}
 
 
 @dataclass(frozen=True)
@@ -64,6 +80,13 @@ class AttackFinding:
     allowed: str | None
     """What was measured, up to what cannot be ruled out, and what the policy allows: "12 more", "3 fewer", "no more",
     or right answers such as "540". None where there is none."""
+    in_limits: tuple[float | None, float | None] = (None, None)
+    """What was measured, and up to what cannot be ruled out, as multiples of what is allowed; None where nothing is."""
+
+    @property
+    def place(self) -> Place | None:
+        """Where the measured number lies; None where it is no multiple of what is allowed."""
+        return _place(self.in_limits[0])
 
     @property
     def sentence(self) -> str:
@@ -88,6 +111,17 @@ class Lamp:
     """What the findings count; empty without findings."""
     findings: tuple[AttackFinding, ...] = ()
     """Of each group of people and attackers the attack that decides, everybody first."""
+
+    @property
+    def place(self) -> Place | None:
+        """Where the numbers that decide lie: of the findings with the lamp's status, the farthest."""
+        deciding = [one.in_limits[0] for one in self.findings if one.status == self.status]
+        return _place(max((number for number in deciding if number is not None), default=None))
+
+    @property
+    def placed(self) -> str:
+        """The place in words; empty without one."""
+        return "" if self.place is None else PLACES[self.place]
 
     @property
     def sentence(self) -> str:
@@ -124,11 +158,12 @@ def _lamp(criterion: Criterion, checks: Sequence[Check]) -> Lamp:
     if not measured:
         return Lamp(criterion, question, status, _not_measured(checks, asked))
     distances = [check for check in measured if criterion == "copies" and check.metric != EXACT_COPIES]
-    groups = _groups([check for check in measured if check not in distances])
+    groups = _groups([check for check in measured if check.metric in OF_COPIES or check not in distances])
     answers = _closeness(distances)
+    counted = {about: check for about, check in groups.items() if check not in distances}
     # No leak of one kind is no answer where another kind decides.
-    if _status(distances) not in ("review", "block") or _status(tuple(groups.values())) in ("review", "block"):
-        answers = _found(groups) + answers
+    if _status(distances) not in ("review", "block") or _status(tuple(counted.values())) in ("review", "block"):
+        answers = _found(counted) + answers
     if any(check.status in ("review", "block") and _keeps_away(check) for check in measured):
         answers.append("The rows keep away from the people in the data. This, too, shows who they are.")
     if any(check.excess is None for check in asked):
@@ -138,6 +173,8 @@ def _lamp(criterion: Criterion, checks: Sequence[Check]) -> Lamp:
     unit = _OF_SEVERAL if several else UNITS[criterion]
     if any(check.metric in OF_REGISTER for check in measured):
         unit = f"{unit} {_IN_REGISTER}"
+    if OF_COPIES["hitting_rate"] in groups:
+        unit = f"{unit} {_OF_NEAR}" if EXACT in groups else _OF_NEAR
     return Lamp(criterion, question, status, " ".join(answers), unit if findings else "", findings)
 
 
@@ -151,7 +188,7 @@ def _not_measured(checks: Sequence[Check], asked: Sequence[Check]) -> str:
 
 def _groups(checks: Sequence[Check]) -> dict[str, Check]:
     """Whom attacks are about, everybody first, each with the check that decides."""
-    others = TRAINED | OF_REGISTER
+    others = TRAINED | OF_REGISTER | OF_COPIES
     found: dict[str, list[Check]] = {about: [] for about in (EVERYBODY, MOST_AT_RISK, *others.values())}
     for check in checks:
         exposed = MOST_AT_RISK if check.metric in OF_THE_MOST_EXPOSED else EVERYBODY
@@ -160,8 +197,26 @@ def _groups(checks: Sequence[Check]) -> dict[str, Check]:
 
 
 def _deciding(checks: Sequence[Check]) -> Check:
-    """The check whose numbers are stated: of the worst, the one whose interval reaches farthest beyond its limit."""
-    return min(checks, key=lambda check: (WORST_FIRST.index(check.standing), -_reach(check)))
+    """The check whose numbers are stated.
+
+    Of the worst, the one that was measured farthest beyond its limit, or else whose interval reaches farthest.
+    """
+    return min(checks, key=lambda check: (WORST_FIRST.index(check.standing), -_beyond(check), -_reach(check)))
+
+
+def _beyond(check: Check) -> float:
+    """Measured number in limits where it is beyond, else 1."""
+    return max(_in_limits(check.measured, check.limit) or 1.0, 1.0)
+
+
+def _in_limits(number: float | None, limit: float | None) -> float | None:
+    return None if number is None or not limit or limit < 0 else number / limit
+
+
+def _place(in_limits: float | None) -> Place | None:
+    if in_limits is None:
+        return None
+    return "far inside" if in_limits <= FAR_INSIDE else "near" if in_limits <= FAR_BEYOND else "far beyond"
 
 
 def _reach(check: Check) -> float:
@@ -185,7 +240,7 @@ def _found(groups: dict[str, Check]) -> list[str]:
     worst = _deciding(tuple(groups.values()))
     about = next(about for about, check in groups.items() if check is worst)
     said = _leak(worst)
-    if about == EVERYBODY or worst.standing == "pass":
+    if about in (EVERYBODY, EXACT) or worst.standing == "pass":
         return [said]
     return [f"{about.capitalize()}: {said[0].lower()}{said[1:]}"]
 
@@ -198,10 +253,7 @@ def _leak(check: Check) -> str:
         case "not ruled out" if low > 0:
             return "A leak was found. With so few people it is not certain that it is as small as the policy asks."
         case "not ruled out" if check.measured is not None and check.limit is not None and check.measured > check.limit:
-            return (
-                "More was measured than the policy allows, on so few people that it may be chance. It cannot be ruled "
-                "out."
-            )
+            return f"{_more(check)} was measured than the policy allows. {MAY_BE_CHANCE}"
         case "not ruled out":
             return "No leak was found, but with so few people one above the limit cannot be ruled out."
         case "review" | "block" if check.metric in TRAINED and check.limit is not None and low <= check.limit < high:
@@ -215,6 +267,10 @@ def _leak(check: Check) -> str:
             return "No leak was found."
 
 
+def _more(check: Check) -> str:
+    return "Far more" if _beyond(check) > FAR_BEYOND else "More"
+
+
 def _finding(criterion: Criterion, about: str, check: Check) -> AttackFinding:
     measured = up_to = None
     if check.measured is not None:
@@ -223,18 +279,31 @@ def _finding(criterion: Criterion, about: str, check: Check) -> AttackFinding:
         high = _ends(check)[1]
         up_to = _counted(criterion, _rounded_up(high, check.limit, _step(criterion, high)))
     allowed = None if check.limit is None else _counted(criterion, check.limit)
-    return AttackFinding(about, check.standing, measured, up_to, allowed)
+    ends = check.measured, None if up_to is None else _ends(check)[1]
+    least, most = (_in_limits(number, check.limit) for number in ends)
+    return AttackFinding(about, check.standing, measured, up_to, allowed, (_short(least), _short(most)))
+
+
+def _short(number: float | None) -> float | None:
+    return None if number is None else float(f"{number:.3g}")
 
 
 def _closeness(checks: Sequence[Check]) -> list[str]:
     close = [check for check in checks if not (check.status in ("review", "block") and _keeps_away(check))]
     if any(check.status in ("review", "block") for check in close):
         return ["Rows are closer to real records than the policy allows."]
+    if beyond := [check for check in close if check.standing == "not ruled out" and _beyond(check) > 1]:
+        farthest = max(beyond, key=_beyond)
+        return [f"Rows were {_closer(farthest)} than the policy allows. {MAY_BE_CHANCE}"]
     if any(check.standing == "not ruled out" for check in close):
         return ["Rows closer to real records than the policy allows were not found, but cannot be ruled out."]
     if close and len(close) == len(checks):
         return ["Rows are no closer to real records than the policy allows."]
     return []
+
+
+def _closer(check: Check) -> str:
+    return f"{'far ' * (_beyond(check) > FAR_BEYOND)}closer to real records"
 
 
 def _counted(criterion: Criterion, share: float) -> str:

@@ -67,6 +67,9 @@ class Check:
     """Table it is about, of several linked ones; None for a single table, and for what is about all of them."""
     reason: str = ""
     """Why the policy has the rule, where the message ends with it."""
+    subject: str = ""
+    """Columns, or the group of people, that fare worst by the rule, where the metric names them; of a leak that was not
+    shown to be noticed, the leak."""
 
     @classmethod
     def from_json(cls, content: Mapping[str, Any]) -> Self:
