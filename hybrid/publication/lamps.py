@@ -7,7 +7,7 @@ numbers are those of the same checks, so no green lamp stands beside a number ab
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from typing import Any, Literal
 
@@ -57,14 +57,18 @@ _OF_NEAR = (
     "and each of its numbers differs by at most a thirtieth of that column's range."
 )
 MAY_BE_CHANCE = "It may be chance, but a leak cannot be ruled out."
-Place = Literal["far inside", "near", "far beyond"]
-"""Where a measured number lies: up to half of what is allowed, up to twice as much, or beyond."""
-FAR_INSIDE, FAR_BEYOND = 0.5, 2.0
+Place = Literal["far inside", "just inside", "above", "far above"]
+"""Where a measured number lies: within half of what is allowed, within all of it, beyond, or beyond what forbids."""
 PLACES: dict[Place, str] = {
     "far inside": "measured: far inside what is allowed",
-    "near": "measured: near what is allowed",
-    "far beyond": "measured: far beyond what is allowed",
+    "just inside": "measured: just inside what is allowed",
+    "above": "measured: above what is allowed",
+    "far above": "measured: far above what is allowed",
 }
+ALLOWED, FORBIDDEN = 1.0, 2.0
+"""Where on the scale of a finding the number lies that is allowed, and the one beyond which a release is forbidden."""
+_STAND_IN = 10.0
+"""Times what is allowed, as the other end of the scale of a rule that forbids nothing."""
 
 
 @dataclass(frozen=True)
@@ -80,13 +84,9 @@ class AttackFinding:
     allowed: str | None
     """What was measured, up to what cannot be ruled out, and what the policy allows: "12 more", "3 fewer", "no more",
     or right answers such as "540". None where there is none."""
-    in_limits: tuple[float | None, float | None] = (None, None)
-    """What was measured, and up to what cannot be ruled out, as multiples of what is allowed; None where nothing is."""
-
-    @property
-    def place(self) -> Place | None:
-        """Where the measured number lies; None where it is no multiple of what is allowed."""
-        return _place(self.in_limits[0])
+    on_scale: tuple[float | None, float | None] = (None, None)
+    """Both numbers on a scale from 0 (no leak) over 1 (allowed) to 2 (beyond that a release is forbidden, if it is
+    certain) and further, straight between these; None without a limit."""
 
     @property
     def sentence(self) -> str:
@@ -111,12 +111,8 @@ class Lamp:
     """What the findings count; empty without findings."""
     findings: tuple[AttackFinding, ...] = ()
     """Of each group of people and attackers the attack that decides, everybody first."""
-
-    @property
-    def place(self) -> Place | None:
-        """Where the numbers that decide lie: of the findings with the lamp's status, the farthest."""
-        deciding = [one.in_limits[0] for one in self.findings if one.status == self.status]
-        return _place(max((number for number in deciding if number is not None), default=None))
+    place: Place | None = None
+    """Where the farthest measured number of the checks with this status lies; None where none has a limit."""
 
     @property
     def placed(self) -> str:
@@ -175,7 +171,8 @@ def _lamp(criterion: Criterion, checks: Sequence[Check]) -> Lamp:
         unit = f"{unit} {_IN_REGISTER}"
     if OF_COPIES["hitting_rate"] in groups:
         unit = f"{unit} {_OF_NEAR}" if EXACT in groups else _OF_NEAR
-    return Lamp(criterion, question, status, " ".join(answers), unit if findings else "", findings)
+    place = _place(check for check in measured if check.standing == status)
+    return Lamp(criterion, question, status, " ".join(answers), unit if findings else "", findings, place)
 
 
 def _not_measured(checks: Sequence[Check], asked: Sequence[Check]) -> str:
@@ -205,18 +202,30 @@ def _deciding(checks: Sequence[Check]) -> Check:
 
 
 def _beyond(check: Check) -> float:
-    """Measured number in limits where it is beyond, else 1."""
-    return max(_in_limits(check.measured, check.limit) or 1.0, 1.0)
+    """Measured number on the scale where it is beyond what is allowed, else 1."""
+    return max(_on_scale(check.measured, check) or ALLOWED, ALLOWED)
 
 
-def _in_limits(number: float | None, limit: float | None) -> float | None:
-    return None if number is None or not limit or limit < 0 else number / limit
-
-
-def _place(in_limits: float | None) -> Place | None:
-    if in_limits is None:
+def _on_scale(number: float | None, check: Check) -> float | None:
+    limit = check.limit
+    if number is None or limit is None or limit <= 0:
         return None
-    return "far inside" if in_limits <= FAR_INSIDE else "near" if in_limits <= FAR_BEYOND else "far beyond"
+    if number <= limit:
+        return number / limit
+    has_end = check.forbidden is not None and check.forbidden > limit
+    end = check.forbidden if has_end and check.forbidden is not None else _STAND_IN * limit
+    place = ALLOWED + (number - limit) / (end - limit)
+    return place if has_end else min(place, FORBIDDEN)
+
+
+def _place(checks: Iterable[Check]) -> Place | None:
+    found = [place for check in checks if (place := _on_scale(check.measured, check)) is not None]
+    if not found:
+        return None
+    farthest = max(found)
+    if farthest <= ALLOWED:
+        return "far inside" if farthest <= ALLOWED / 2 else "just inside"
+    return "far above" if farthest > FORBIDDEN else "above"
 
 
 def _reach(check: Check) -> float:
@@ -268,7 +277,7 @@ def _leak(check: Check) -> str:
 
 
 def _more(check: Check) -> str:
-    return "Far more" if _beyond(check) > FAR_BEYOND else "More"
+    return "Far more" if _beyond(check) > FORBIDDEN else "More"
 
 
 def _finding(criterion: Criterion, about: str, check: Check) -> AttackFinding:
@@ -279,9 +288,9 @@ def _finding(criterion: Criterion, about: str, check: Check) -> AttackFinding:
         high = _ends(check)[1]
         up_to = _counted(criterion, _rounded_up(high, check.limit, _step(criterion, high)))
     allowed = None if check.limit is None else _counted(criterion, check.limit)
-    ends = check.measured, None if up_to is None else _ends(check)[1]
-    least, most = (_in_limits(number, check.limit) for number in ends)
-    return AttackFinding(about, check.standing, measured, up_to, allowed, (_short(least), _short(most)))
+    numbers = check.measured, None if up_to is None else _ends(check)[1]
+    least, most = (_short(_on_scale(number, check)) for number in numbers)
+    return AttackFinding(about, check.standing, measured, up_to, allowed, (least, most))
 
 
 def _short(number: float | None) -> float | None:
@@ -303,7 +312,7 @@ def _closeness(checks: Sequence[Check]) -> list[str]:
 
 
 def _closer(check: Check) -> str:
-    return f"{'far ' * (_beyond(check) > FAR_BEYOND)}closer to real records"
+    return f"{'far ' * (_beyond(check) > FORBIDDEN)}closer to real records"
 
 
 def _counted(criterion: Criterion, share: float) -> str:

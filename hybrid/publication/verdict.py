@@ -59,6 +59,8 @@ class Check:
     """That excess: 0 without a leak, within -1..1."""
     limit: float | None = None
     """What is allowed of it."""
+    forbidden: float | None = None
+    """Beyond what of it, if that is certain, the policy forbids the release; None where it forbids none."""
     column: str | None = None
     """Column it is about, of a rule about each column."""
     accepted: str = ""

@@ -199,46 +199,57 @@ def test_rows_that_keep_away_and_rows_too_close_are_said() -> None:
 @pytest.mark.parametrize(
     ("measured", "high", "place", "answer"),
     [
-        (0.001, 0.65, "far inside", "No leak was found"),
-        (0.027, 0.145, "near", "No leak was found"),
-        (0.04, 0.145, "near", "More was measured than"),
-        (0.404, 1.0, "far beyond", "Far more was measured than"),
+        (-0.01, 0.65, "far inside", "No leak was found"),
+        (0.010, 0.65, "far inside", "No leak was found"),
+        (0.027, 0.145, "just inside", "No leak was found"),
+        (0.06, 0.145, "above", "More was measured than"),
+        (0.404, 1.0, "far above", "Far more was measured than"),
     ],
 )
-def test_grey_lamps_say_how_far_from_the_limit_the_measured_number_lies(
+def test_grey_lamps_say_how_far_from_the_limits_the_measured_number_lies(
     measured: float, high: float, place: str, answer: str
 ) -> None:
-    one = lamp("singling out", judged("singling_out", (-0.1, high), 0.03, measured=measured))
-    assert one.status == "not ruled out" and one.place == one.findings[0].place == place
-    assert one.placed.startswith(f"measured: {place} what is allowed") and one.answer.startswith(answer)
-    assert one.findings[0].in_limits == pytest.approx((measured / 0.03, high / 0.03), rel=0.01)
+    judged_ = replace(judged("singling_out", (-0.1, high), 0.03, measured=measured), forbidden=0.2)
+    one = lamp("singling out", judged_)
+    assert (one.status, one.place) == ("not ruled out", place)
+    assert one.placed == f"measured: {place} what is allowed" and one.answer.startswith(answer)
     assert Lamp.from_json(one.to_json()).place == place
 
 
-def test_a_place_is_that_of_what_decides_and_absent_where_nothing_is_allowed() -> None:
-    found = lamp(
-        "singling out",
-        judged("singling_out", (-0.1, 0.9), 0.03, measured=0.01),
-        judged("singling_out_univariate", (-0.1, 0.5), 0.03, measured=0.2),
-    )
-    assert numbers(found.findings[0]) == [200, 500, 30] and found.place == "far beyond"
-    assert lamp("singling out", judged("singling_out", (-0.1, 0.9), 0.0, measured=0.01)).place is None
-    # Distances decide, and the copies that were counted do not stand for them.
-    near = lamp("copies", judged("identical_match", (-0.1, 0.001), 0.02), check("dcr_share", "review", (0.04, 0.1)))
-    assert near.status == "review" and near.place is None and near.placed == ""
+def test_numbers_lie_on_a_scale_of_what_is_allowed_and_what_forbids() -> None:
+    def on_scale(measured: float, high: float, **limits: Any) -> tuple[Any, ...]:
+        found = judged("singling_out", (-0.1, high), 0.03, measured=measured)
+        return lamp("singling out", replace(found, **limits)).findings[0].on_scale
+
+    assert on_scale(0.015, 0.115, forbidden=0.2) == pytest.approx((0.5, 1.5))
+    assert on_scale(0.2, 0.37, forbidden=0.2) == pytest.approx((2.0, 3.0))
+    # A rule that forbids nothing ends at ten times its limit, and nothing lies far above.
+    assert on_scale(0.03, 0.165) == pytest.approx((1.0, 1.5)) and on_scale(0.5, 0.9) == (2.0, 2.0)
+    assert on_scale(0.01, 0.5, limit=0.0) == (None, None)
+
+
+def test_the_farthest_number_decides_and_a_distance_counts_too() -> None:
+    single = judged("singling_out", (-0.1, 0.9), 0.03, measured=0.01)
+    other = replace(judged("singling_out_univariate", (-0.1, 0.5), 0.03, measured=0.3), forbidden=0.2)
+    found = lamp("singling out", single, other)
+    assert numbers(found.findings[0]) == [300, 500, 30] and found.place == "far above"
+    assert lamp("singling out", replace(single, limit=0.0)).place is None
+    near = judged("dcr_share", (0.05, 0.1), 0.04, "review", 0.08)
+    copies = lamp("copies", judged("identical_match", (-0.1, 0.001), 0.02), near)
+    assert (copies.status, copies.place) == ("review", "above")
 
 
 def test_near_copies_are_counted_and_explained() -> None:
     counted = judged("identical_match", (-0.001, 0.001), 0.02)
     found = lamp("copies", counted, judged("hitting_rate", (0.017, 0.106), 0.001, "review", 0.064))
     assert [one.about for one in found.findings] == ["exact copies", "near copies"]
-    assert numbers(found.findings[1]) == [64, 106, 1] and found.place == "far beyond"
+    assert numbers(found.findings[1]) == [64, 106, 1] and found.place == "above"
     assert "thirtieth" in found.unit and "equal to a real record" in found.unit
     assert "near" not in lamp("copies", counted).unit.lower()
 
 
 def test_rows_measured_closer_than_allowed_are_not_called_not_found() -> None:
-    one = lamp("copies", judged("dcr_share", (-0.1, 0.5), 0.04, measured=0.2))
+    one = lamp("copies", replace(judged("dcr_share", (-0.1, 0.5), 0.04, measured=0.2), forbidden=0.15))
     assert one.answer.startswith("Rows were far closer to real records than the policy allows.")
     assert "were not found" not in one.answer and "cannot be ruled out" in one.answer
 

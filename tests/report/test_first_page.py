@@ -189,23 +189,21 @@ def test_what_the_table_is_not_for_stands_in_the_verdict_itself() -> None:
 
 def test_a_bar_shows_how_far_from_the_limit_and_up_to_where() -> None:
     def bar(measured: float, high: float) -> tuple[float, float, bool]:
-        found = check("singling", "pass", metric="singling_out", excess=(-0.1, high), limit=0.03, measured=measured)
+        about = {"metric": "singling_out", "excess": (-0.1, high), "limit": 0.03, "forbidden": 0.2}
+        found = check("singling", "pass", measured=measured, **about)
         page = first(ReportInputs("run", MADE, "", verdict=Verdict.of("mine 1", (found,))))
-        dots = [float(tag["cx"]) for name, tag in page.tags if name == "circle" and tag.get("class") == "synthetic"]
-        lines = [float(tag["x2"]) for name, tag in page.tags if name == "line" and tag.get("class") == "whisker"]
-        return dots[0], lines[0], any(name == "path" and tag.get("class") == "whisker" for name, tag in page.tags)
+        dots = [float(str(tag["cx"])) for name, tag in page.tags if name == "circle" and tag["class"] == "synthetic"]
+        lines = [float(str(tag["x2"])) for name, tag in page.tags if name == "line" and tag["class"] == "whisker"]
+        return dots[0], lines[0], any(name == "path" and tag["class"] == "whisker" for name, tag in page.tags)
 
-    inside, near, beyond, end = bar(0.003, 0.06), bar(0.027, 0.06), bar(0.1, 0.11), bar(0.404, 1.0)
-    assert inside[0] < near[0] < beyond[0] < end[0] and [one[2] for one in (inside, near, beyond, end)] == [
-        False
-    ] * 3 + [True]
-    assert near[1] < beyond[1] < end[1] == end[0]
-    limit = 6 + 156 / 4
-    assert near[0] < limit < beyond[0]
+    found = inside, near, above, end = bar(0.003, 0.06), bar(0.027, 0.06), bar(0.1, 0.11), bar(0.404, 1.0)
+    assert inside[0] < near[0] < above[0] < end[0] and [cut for *_, cut in found] == [False, False, False, True]
+    assert near[1] < above[1] < end[1] == end[0]
+    allowed, forbidden = (6 + 156 * place / 2.5 for place in (1, 2))
+    assert near[0] < allowed < above[0] < forbidden < end[0]
     without = check("singling", "pass", metric="singling_out", excess=(-0.1, 0.1), limit=0.0, measured=0.1)
-    assert "<circle" not in render_report(
-        ReportInputs("run", MADE, "", verdict=Verdict.of("mine 1", (without,))), FIRST_PAGE
-    )
+    page = render_report(ReportInputs("run", MADE, "", verdict=Verdict.of("mine 1", (without,))), FIRST_PAGE)
+    assert "<circle" not in page
 
 
 @pytest.mark.parametrize("linked", [False, True])

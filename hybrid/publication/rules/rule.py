@@ -197,7 +197,8 @@ def limited(rule: PolicyRule, found: JudgedNumber) -> Check:
     if found.excess is None:
         return check
     value, *ends = found.excess
-    judged = replace(check, measured=value, excess=(ends[0], ends[1]), limit=limit - found.zero)
+    forbidden = None if rule.block is None else rule.block - found.zero
+    judged = replace(check, measured=value, excess=(ends[0], ends[1]), limit=limit - found.zero, forbidden=forbidden)
     if judged.standing != "not ruled out":
         return judged
     more = value > limit - found.zero

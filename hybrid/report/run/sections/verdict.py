@@ -41,7 +41,7 @@ TEMPLATE = """\
 </li>
 {% endfor %}
 </ul>
-{% if page.lamps|selectattr("findings")|list %}<p class="note">{{ _("Up to: a leak of this size cannot be ruled out with the people there are.") }} {{ _("Bars: the dark line is what is allowed, the dot what was measured, the thin line up to what cannot be ruled out. A bar ends at four times what is allowed.") }}</p>{% endif %}
+{% if page.lamps|selectattr("findings")|list %}<p class="note">{{ _("Up to: a leak of this size cannot be ruled out with the people there are.") }} {{ _("Bars: green is allowed, red forbids a release if it is certain. The dot is what was measured, the line reaches up to what cannot be ruled out.") }}</p>{% endif %}
 {% if run.verdict.open_checks %}
 <h3>{{ _("What a person must look at") }}</h3>
 {% if found %}
@@ -142,7 +142,7 @@ def _values(inputs: ReportInputs) -> dict[str, Any]:
         "n_more": max(len(others) - MOST_NAMED, 0),
         "unjudged": list(dict.fromkeys(check.rule for check in unknown if check not in of_leaks)),
         "unseen": [check.subject for check in of_leaks] if inputs.verdict.status != "block" else [],
-        "bar": lambda finding: limit_chart(finding.in_limits, inputs.language),
+        "bar": lambda finding: limit_chart(finding.on_scale, inputs.language),
     }
 
 
