@@ -142,7 +142,8 @@ def answer(verdict: Verdict) -> str:
 def about(verdict: Verdict) -> Iterator[str]:
     """Sentence on what is not met, a risk for people or a useless table: readers decide differently on these."""
     failed = [check for check in verdict.open_checks if check.status != "not judged"]
-    people = sum(criterion_of(check.metric) is not None for check in failed)
+    risks = [check for check in failed if criterion_of(check.metric) is not None]
+    people = len(risks)
     use = sum(check.metric in REGISTRY for check in failed) - people
     if failed and use == len(failed):
         yield "All that is not met is about what the table is good for."
@@ -151,6 +152,16 @@ def about(verdict: Verdict) -> Iterator[str]:
     else:
         yield from [f"Not met about risks for the people in the data: {people}."] * bool(people)
         yield from [f"Not met about what the table is good for: {use}."] * bool(use)
+    known = [(check.excess[0], check.limit) for check in risks if check.excess is not None and check.limit is not None]
+    sure = sum(low > limit for low, limit in known)
+    if sure or (known and len(known) == people):
+        yield f"{_counted_rules(sure)}, beyond chance, a larger leak than the policy allows."
+
+
+def _counted_rules(n: int) -> str:
+    if n > 1:
+        return f"{n} of the rules about people show"
+    return f"{'1' if n else 'None'} of the rules about people shows"
 
 
 def open_rules(verdict: Verdict) -> str:

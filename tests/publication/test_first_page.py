@@ -239,6 +239,23 @@ def test_the_farthest_number_decides_and_a_distance_counts_too() -> None:
     assert (copies.status, copies.place) == ("review", "above")
 
 
+def test_the_verdict_says_by_how_many_rules_a_leak_is_more_than_chance() -> None:
+    sure = judged("singling_out", (0.05, 0.4), 0.03, "review")
+    open_ = judged("membership_trained_random", (0.01, 0.07), 0.06, "review")
+    use = check("lost_link", "review", None)
+
+    def said(*checks: Check) -> str:
+        return answer(Verdict.of("p", checks))
+
+    end = ", beyond chance, a larger leak than the policy allows."
+    assert said(open_, use).endswith(f"None of the rules about people shows{end}")
+    assert said(sure, open_).endswith(f"1 of the rules about people shows{end}")
+    assert said(sure, judged("linkability", (0.01, 0.2), 0.002, "block")).endswith(
+        f"2 of the rules about people show{end}"
+    )
+    assert "beyond chance" not in said(use)
+
+
 def test_near_copies_are_counted_and_explained() -> None:
     counted = judged("identical_match", (-0.001, 0.001), 0.02)
     found = lamp("copies", counted, judged("hitting_rate", (0.017, 0.106), 0.001, "review", 0.064))
