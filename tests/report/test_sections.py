@@ -70,7 +70,7 @@ def test_what_was_checked_again_is_a_sentence_and_no_object_of_the_program(full_
     pycanon = {"measured": {"k": 5.0}, "agrees": {"k": True}, "classes": 117, "of": 120, "not_asked": []}
     model = {"name": "distinct 2-diversity of 'icd10'", "reached": 4.0, "threshold": 2.0, "holds": True}
     for verified, there, absent in (
-        ({"k": 5, "models": [model], "pycanon": pycanon}, "agrees on 117 of 120 classes.", "nothing"),
+        ({"k": 5, "models": [model], "pycanon": pycanon}, "agrees on 117 of 120 classes.", "pycanon ="),
         ({"k": 5, "models": [], "pycanon": {"skipped": "pycanon is not installed"}}, "k = 5.", "models asked for"),
     ):
         inputs = replace(full_inputs, anonymization=full_inputs.anonymization | {"verified": verified})
