@@ -12,11 +12,13 @@ from hybrid.evaluation.measure import Evaluation, Measure, NotComputable
 from hybrid.publication.criteria import criterion_of
 from hybrid.publication.gate import first_page_sentences, folds_of
 from hybrid.publication.lamps import Lamp, lamps
+from hybrid.publication.policy import NO_OWNER
 from hybrid.publication.power import accepted_sentences, not_tried
 from hybrid.publication.private_words import NOT_COMPARED, NOT_PUBLISHED, decision, guarantee, is_dp, terms
 from hybrid.publication.protection_words import protection
 from hybrid.publication.rules.rule import text_of
 from hybrid.publication.table_facts import StatedTable, TableFacts, rounded
+from hybrid.publication.unfit import unfit
 from hybrid.publication.verdict import Check, Verdict
 from hybrid.sample import SampleOptions
 
@@ -60,6 +62,10 @@ class FirstPage:
     """What was not tried."""
     promise: tuple[str, ...] = ()
     """Terms of differential privacy, where the configuration asks for it."""
+    unsettled: tuple[str, ...] = ()
+    """What people have not decided yet, and must before anyone signs; nothing of a table that must not leave."""
+    not_for: tuple[str, ...] = ()
+    """What the table must not be used for; nothing of a table that must not leave."""
 
     def to_json(self) -> dict[str, Any]:
         """As a dictionary of JSON types."""
@@ -84,6 +90,8 @@ def first_page(verdict: Verdict, evaluation: Evaluation, facts: RunFacts | None 
         lamps=lamps(verdict),
         not_attacked=(*not_attacked(evaluation), *filter(None, [not_tried(verdict.checks)])),
         promise=() if facts is None else promise(facts.config, facts.private),
+        unsettled=() if facts is None or verdict.status == "block" else tuple(_unsettled(facts, verdict.policy)),
+        not_for=() if verdict.status == "block" else tuple(unfit(verdict.open_checks)),
     )
 
 
@@ -98,7 +106,7 @@ def private_page(policy: str, facts: RunFacts) -> FirstPage:
         Of them the configuration, the size of the released table, and who decided.
     """
     return FirstPage(
-        answer=decision(facts.owner, policy),
+        answer=decision("" if facts.owner.startswith(NO_OWNER) else facts.owner, policy),
         table=(_size(facts),),
         decided=tuple(_decided(facts, policy)),
         protection=(
@@ -108,6 +116,7 @@ def private_page(policy: str, facts: RunFacts) -> FirstPage:
         lamps=(),
         not_attacked=(NOT_PUBLISHED, NOT_COMPARED),
         promise=promise(facts.config, facts.private),
+        unsettled=tuple(_unsettled(facts, policy)),
     )
 
 
@@ -133,7 +142,8 @@ def answer(verdict: Verdict) -> str:
 def about(verdict: Verdict) -> Iterator[str]:
     """Sentence on what is not met, a risk for people or a useless table: readers decide differently on these."""
     failed = [check for check in verdict.open_checks if check.status != "not judged"]
-    people = sum(criterion_of(check.metric) is not None for check in failed)
+    risks = [check for check in failed if criterion_of(check.metric) is not None]
+    people = len(risks)
     use = sum(check.metric in REGISTRY for check in failed) - people
     if failed and use == len(failed):
         yield "All that is not met is about what the table is good for."
@@ -142,6 +152,16 @@ def about(verdict: Verdict) -> Iterator[str]:
     else:
         yield from [f"Not met about risks for the people in the data: {people}."] * bool(people)
         yield from [f"Not met about what the table is good for: {use}."] * bool(use)
+    known = [(check.excess[0], check.limit) for check in risks if check.excess is not None and check.limit is not None]
+    sure = sum(low > limit for low, limit in known)
+    if sure or (known and len(known) == people):
+        yield f"{_counted_rules(sure)}, beyond chance, a larger leak than the policy allows."
+
+
+def _counted_rules(n: int) -> str:
+    if n > 1:
+        return f"{n} of the rules about people show"
+    return f"{'1' if n else 'None'} of the rules about people shows"
 
 
 def open_rules(verdict: Verdict) -> str:
@@ -231,14 +251,23 @@ def _tables(facts: RunFacts) -> Iterator[str]:
 
 
 def _decided(facts: RunFacts, policy: str, checks: Sequence[Check] = ()) -> Iterator[str]:
-    yield f"The limits are those of the policy {policy}. Its owner: {facts.owner}."
+    if facts.owner.startswith(NO_OWNER):
+        yield f"The limits are those of the policy {policy}, which has no owner."
+    else:
+        yield f"The limits are those of the policy {policy}. Its owner: {facts.owner}."
     yield from accepted_sentences(checks)
-    if "roles" in facts.config:
-        roles = facts.config["roles"]
-        if roles is None:
-            yield "Nobody has put a name to what each column is."
-        else:
-            yield f"{roles['decided_by']} decided what each column is, on {roles['date']}."
+    if roles := facts.config.get("roles"):
+        yield f"{roles['decided_by']} decided what each column is, on {roles['date']}."
+
+
+def _unsettled(facts: RunFacts, policy: str) -> Iterator[str]:
+    if facts.owner.startswith(NO_OWNER):
+        yield (
+            f"Nobody answers for the limits yet: the policy {policy} has no owner. "
+            "Before you sign, copy its file and name who answers for it."
+        )
+    if "roles" in facts.config and facts.config["roles"] is None:
+        yield "Nobody has put a name to what each column is. Nothing can be released before that."
 
 
 def _about(number: int) -> str:

@@ -7,9 +7,9 @@ numbers are those of the same checks, so no green lamp stands beside a number ab
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass
-from typing import Any
+from typing import Any, Literal
 
 from hybrid.publication.criteria import QUESTIONS, Criterion, criterion_of
 from hybrid.publication.rules.comparisons import per_thousand
@@ -26,7 +26,7 @@ TRAINED = {
 OF_REGISTER = {"register_linkage": "people whom an attacker's register names alone"}
 """The attack that looks people up in a register, and whom it is about."""
 EXACT_COPIES = "identical_match"
-"""The metric of copies that counts rows; the others measure distances."""
+"""The metric of copies that counts rows."""
 OF_SEVERAL_ROWS = "copied_sequences"
 """The metric of linkability whose target is a person with several rows."""
 COIN = 500
@@ -49,6 +49,26 @@ UNITS: dict[Criterion, str] = {
 _OF_SEVERAL = UNITS["linkability"].replace(" that an attacker", ", or two records, that an attacker")
 _IN_REGISTER = "Of people in a register: at how many more of 1,000 a row points."
 EVERYBODY, MOST_AT_RISK = "everybody", "the people most at risk"
+EXACT = "exact copies"
+OF_COPIES = {EXACT_COPIES: EXACT, "hitting_rate": "near copies"}
+"""Metrics of copies that count, and what each counts; the others measure distances."""
+_OF_NEAR = (
+    "Near copies: of 1,000 people, how many more in the data than outside it have one. It has a person's categories, "
+    "and each of its numbers differs by at most a thirtieth of that column's range."
+)
+MAY_BE_CHANCE = "It may be chance, but a leak cannot be ruled out."
+Place = Literal["far inside", "just inside", "above", "far above"]
+"""Where a measured number lies: within half of what is allowed, within all of it, beyond, or beyond what forbids."""
+PLACES: dict[Place, str] = {
+    "far inside": "measured: far inside what is allowed",
+    "just inside": "measured: just inside what is allowed",
+    "above": "measured: above what is allowed",
+    "far above": "measured: far above what is allowed",
+}
+ALLOWED, FORBIDDEN = 1.0, 2.0
+"""Where on the scale of a finding the number lies that is allowed, and the one beyond which a release is forbidden."""
+_STAND_IN = 10.0
+"""Times what is allowed, as the other end of the scale of a rule that forbids nothing."""
 
 
 @dataclass(frozen=True)
@@ -64,6 +84,9 @@ class AttackFinding:
     allowed: str | None
     """What was measured, up to what cannot be ruled out, and what the policy allows: "12 more", "3 fewer", "no more",
     or right answers such as "540". None where there is none."""
+    on_scale: tuple[float | None, float | None] = (None, None)
+    """Both numbers on a scale from 0 (no leak) over 1 (allowed) to 2 (beyond that a release is forbidden, if it is
+    certain) and further, straight between these; None without a limit."""
 
     @property
     def sentence(self) -> str:
@@ -88,6 +111,13 @@ class Lamp:
     """What the findings count; empty without findings."""
     findings: tuple[AttackFinding, ...] = ()
     """Of each group of people and attackers the attack that decides, everybody first."""
+    place: Place | None = None
+    """Where the farthest measured number of the checks with this status lies; None where none has a limit."""
+
+    @property
+    def placed(self) -> str:
+        """The place in words; empty without one."""
+        return "" if self.place is None else PLACES[self.place]
 
     @property
     def sentence(self) -> str:
@@ -124,11 +154,12 @@ def _lamp(criterion: Criterion, checks: Sequence[Check]) -> Lamp:
     if not measured:
         return Lamp(criterion, question, status, _not_measured(checks, asked))
     distances = [check for check in measured if criterion == "copies" and check.metric != EXACT_COPIES]
-    groups = _groups([check for check in measured if check not in distances])
+    groups = _groups([check for check in measured if check.metric in OF_COPIES or check not in distances])
     answers = _closeness(distances)
+    counted = {about: check for about, check in groups.items() if check not in distances}
     # No leak of one kind is no answer where another kind decides.
-    if _status(distances) not in ("review", "block") or _status(tuple(groups.values())) in ("review", "block"):
-        answers = _found(groups) + answers
+    if _status(distances) not in ("review", "block") or _status(tuple(counted.values())) in ("review", "block"):
+        answers = _found(counted) + answers
     if any(check.status in ("review", "block") and _keeps_away(check) for check in measured):
         answers.append("The rows keep away from the people in the data. This, too, shows who they are.")
     if any(check.excess is None for check in asked):
@@ -138,7 +169,10 @@ def _lamp(criterion: Criterion, checks: Sequence[Check]) -> Lamp:
     unit = _OF_SEVERAL if several else UNITS[criterion]
     if any(check.metric in OF_REGISTER for check in measured):
         unit = f"{unit} {_IN_REGISTER}"
-    return Lamp(criterion, question, status, " ".join(answers), unit if findings else "", findings)
+    if OF_COPIES["hitting_rate"] in groups:
+        unit = f"{unit} {_OF_NEAR}" if EXACT in groups else _OF_NEAR
+    place = _place(check for check in measured if check.standing == status)
+    return Lamp(criterion, question, status, " ".join(answers), unit if findings else "", findings, place)
 
 
 def _not_measured(checks: Sequence[Check], asked: Sequence[Check]) -> str:
@@ -151,7 +185,7 @@ def _not_measured(checks: Sequence[Check], asked: Sequence[Check]) -> str:
 
 def _groups(checks: Sequence[Check]) -> dict[str, Check]:
     """Whom attacks are about, everybody first, each with the check that decides."""
-    others = TRAINED | OF_REGISTER
+    others = TRAINED | OF_REGISTER | OF_COPIES
     found: dict[str, list[Check]] = {about: [] for about in (EVERYBODY, MOST_AT_RISK, *others.values())}
     for check in checks:
         exposed = MOST_AT_RISK if check.metric in OF_THE_MOST_EXPOSED else EVERYBODY
@@ -160,8 +194,38 @@ def _groups(checks: Sequence[Check]) -> dict[str, Check]:
 
 
 def _deciding(checks: Sequence[Check]) -> Check:
-    """The check whose numbers are stated: of the worst, the one whose interval reaches farthest beyond its limit."""
-    return min(checks, key=lambda check: (WORST_FIRST.index(check.standing), -_reach(check)))
+    """The check whose numbers are stated.
+
+    Of the worst, the one that was measured farthest beyond its limit, or else whose interval reaches farthest.
+    """
+    return min(checks, key=lambda check: (WORST_FIRST.index(check.standing), -_beyond(check), -_reach(check)))
+
+
+def _beyond(check: Check) -> float:
+    """Measured number on the scale where it is beyond what is allowed, else 1."""
+    return max(_on_scale(check.measured, check) or ALLOWED, ALLOWED)
+
+
+def _on_scale(number: float | None, check: Check) -> float | None:
+    limit = check.limit
+    if number is None or limit is None or limit <= 0:
+        return None
+    if number <= limit:
+        return number / limit
+    has_end = check.forbidden is not None and check.forbidden > limit
+    end = check.forbidden if has_end and check.forbidden is not None else _STAND_IN * limit
+    place = ALLOWED + (number - limit) / (end - limit)
+    return place if has_end else min(place, FORBIDDEN)
+
+
+def _place(checks: Iterable[Check]) -> Place | None:
+    found = [place for check in checks if (place := _on_scale(check.measured, check)) is not None]
+    if not found:
+        return None
+    farthest = max(found)
+    if farthest <= ALLOWED:
+        return "far inside" if farthest <= ALLOWED / 2 else "just inside"
+    return "far above" if farthest > FORBIDDEN else "above"
 
 
 def _reach(check: Check) -> float:
@@ -185,7 +249,7 @@ def _found(groups: dict[str, Check]) -> list[str]:
     worst = _deciding(tuple(groups.values()))
     about = next(about for about, check in groups.items() if check is worst)
     said = _leak(worst)
-    if about == EVERYBODY or worst.standing == "pass":
+    if about in (EVERYBODY, EXACT) or worst.standing == "pass":
         return [said]
     return [f"{about.capitalize()}: {said[0].lower()}{said[1:]}"]
 
@@ -198,10 +262,7 @@ def _leak(check: Check) -> str:
         case "not ruled out" if low > 0:
             return "A leak was found. With so few people it is not certain that it is as small as the policy asks."
         case "not ruled out" if check.measured is not None and check.limit is not None and check.measured > check.limit:
-            return (
-                "More was measured than the policy allows, on so few people that it may be chance. It cannot be ruled "
-                "out."
-            )
+            return f"{_more(check)} was measured than the policy allows. {MAY_BE_CHANCE}"
         case "not ruled out":
             return "No leak was found, but with so few people one above the limit cannot be ruled out."
         case "review" | "block" if check.metric in TRAINED and check.limit is not None and low <= check.limit < high:
@@ -215,6 +276,10 @@ def _leak(check: Check) -> str:
             return "No leak was found."
 
 
+def _more(check: Check) -> str:
+    return "Far more" if _beyond(check) > FORBIDDEN else "More"
+
+
 def _finding(criterion: Criterion, about: str, check: Check) -> AttackFinding:
     measured = up_to = None
     if check.measured is not None:
@@ -223,18 +288,31 @@ def _finding(criterion: Criterion, about: str, check: Check) -> AttackFinding:
         high = _ends(check)[1]
         up_to = _counted(criterion, _rounded_up(high, check.limit, _step(criterion, high)))
     allowed = None if check.limit is None else _counted(criterion, check.limit)
-    return AttackFinding(about, check.standing, measured, up_to, allowed)
+    numbers = check.measured, None if up_to is None else _ends(check)[1]
+    least, most = (_short(_on_scale(number, check)) for number in numbers)
+    return AttackFinding(about, check.standing, measured, up_to, allowed, (least, most))
+
+
+def _short(number: float | None) -> float | None:
+    return None if number is None else float(f"{number:.3g}")
 
 
 def _closeness(checks: Sequence[Check]) -> list[str]:
     close = [check for check in checks if not (check.status in ("review", "block") and _keeps_away(check))]
     if any(check.status in ("review", "block") for check in close):
         return ["Rows are closer to real records than the policy allows."]
+    if beyond := [check for check in close if check.standing == "not ruled out" and _beyond(check) > 1]:
+        farthest = max(beyond, key=_beyond)
+        return [f"Rows were {_closer(farthest)} than the policy allows. {MAY_BE_CHANCE}"]
     if any(check.standing == "not ruled out" for check in close):
         return ["Rows closer to real records than the policy allows were not found, but cannot be ruled out."]
     if close and len(close) == len(checks):
         return ["Rows are no closer to real records than the policy allows."]
     return []
+
+
+def _closer(check: Check) -> str:
+    return f"{'far ' * (_beyond(check) > FORBIDDEN)}closer to real records"
 
 
 def _counted(criterion: Criterion, share: float) -> str:

@@ -165,9 +165,8 @@ def power_checks(policy: Policy, power: Power | None) -> Iterator[Check]:
         leaks = () if power is None else tuple(leak for leak in power.leaks if (leak.kind, leak.size) == (kind, size))
         if power is None or {leak.way for leak in leaks} != {leak.way for leak in LEAKS[kind].ways}:
             words = LeakTrials(kind, size, 0).words
-            yield Check(
-                f"{POWER}: {kind}", "not judged", f"unknown whether {words} would pass: {NOT_MEASURED}", MORE_PEOPLE
-            )
+            said = f"unknown whether {words} would pass: {NOT_MEASURED}"
+            yield Check(f"{POWER}: {kind}", "not judged", said, MORE_PEOPLE, subject=words)
         else:
             found = _check(leaks, power)
             yield found if size <= asked else _accepted(found, kind, asked, small)
@@ -210,10 +209,10 @@ def _check(leaks: Sequence[LeakTrials], power: Power) -> Check:
         words = _words(leak.kind, leak.size, [one.way for one in tried if one.reason == leak.reason])
         message = f"unknown whether {words} would pass: {leak.reason}"
         hint = "mend what blocks the table; then leaks are planted" if leak.reason == BLOCKED else MORE_PEOPLE
-        return Check(name, "not judged", message, hint, applies=leak.lacks is None)
+        return Check(name, "not judged", message, hint, applies=leak.lacks is None, subject=words)
     trials = f"{leak.noticed} of {leak.made} trials"
     message = f"unknown: {against}, {leak.words} were noticed in {trials} only. So small a leak may go unnoticed."
-    return Check(name, "not judged", message, MORE_PEOPLE)
+    return Check(name, "not judged", message, MORE_PEOPLE, subject=leak.words)
 
 
 def worst_power(found: Mapping[str, Power]) -> Power | None:

@@ -123,11 +123,9 @@ def unit_words(config: Mapping[str, Any]) -> str:
 
 
 def decision(owner: str, policy: str) -> str:
-    """State who answers for the publication; never what was measured."""
-    return (
-        f"Published by decision of {owner}, who answers for the policy {policy}. The decision read real records, and "
-        "the guarantee does not cover it."
-    )
+    """State who answers for the publication, an empty name being nobody; never what was measured."""
+    who = f"by decision of {owner}, who answers for the policy {policy}" if owner else f"under the policy {policy}"
+    return f"Published {who}. The decision read real records, and the guarantee does not cover it."
 
 
 def steps(config: Mapping[str, Any]) -> Iterator[str]:

@@ -59,6 +59,8 @@ class Check:
     """That excess: 0 without a leak, within -1..1."""
     limit: float | None = None
     """What is allowed of it."""
+    forbidden: float | None = None
+    """Beyond what of it, if that is certain, the policy forbids the release; None where it forbids none."""
     column: str | None = None
     """Column it is about, of a rule about each column."""
     accepted: str = ""
@@ -67,6 +69,9 @@ class Check:
     """Table it is about, of several linked ones; None for a single table, and for what is about all of them."""
     reason: str = ""
     """Why the policy has the rule, where the message ends with it."""
+    subject: str = ""
+    """Columns, or the group of people, that fare worst by the rule, where the metric names them; of a leak that was not
+    shown to be noticed, the leak."""
 
     @classmethod
     def from_json(cls, content: Mapping[str, Any]) -> Self:

@@ -24,9 +24,9 @@ from hybrid.base.words import named
 from hybrid.evaluation.planted_leaks import FORMS, LEAKS
 from hybrid.pipeline.evaluation_price import EvaluationSeconds
 from hybrid.publication.actions import ACTIONS, NOISE
-from hybrid.publication.description.statement import UNFIT
 from hybrid.publication.dossier.dossier import headings
 from hybrid.publication.policy import load_policy, packaged_policies
+from hybrid.publication.unfit import UNFIT
 from hybrid.table.cells import _NAMES, in_column
 from tests.helpers.prose import prose
 

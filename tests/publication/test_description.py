@@ -35,12 +35,12 @@ from hybrid.publication.description.description import (
     describe,
 )
 from hybrid.publication.description.readme import readme
-from hybrid.publication.description.statement import unfit
 from hybrid.publication.finished_run import REPORT, read_run
 from hybrid.publication.first_page import FirstPage
 from hybrid.publication.key import release_tag
 from hybrid.publication.policy import Policy, load_policy, packaged_policies
 from hybrid.publication.publish import publish
+from hybrid.publication.unfit import unfit
 from hybrid.publication.verdict import Check
 from hybrid.publication.verify import verify
 from hybrid.table import Column, ColumnFormat, Kind, Role, Schema

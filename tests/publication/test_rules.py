@@ -9,13 +9,13 @@ import pytest
 from hybrid.base.config_files import validated
 from hybrid.base.errors import ConfigError
 from hybrid.evaluation.measure import Evaluation, Measure, MetricResult
-from hybrid.publication.description.statement import unfit
 from hybrid.publication.gate import judge
 from hybrid.publication.policy import Policy, load_policy
 from hybrid.publication.rules import KINDS
 from hybrid.publication.rules.comparisons import COMPARISONS
 from hybrid.publication.rules.metric import THROWN_OUT, MetricRule
 from hybrid.publication.rules.rule import Facts
+from hybrid.publication.unfit import unfit
 
 HEAD = {"name": "own", "version": "1", "owner": "me"}
 RULES: dict[str, dict[str, Any]] = {

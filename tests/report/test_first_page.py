@@ -99,6 +99,13 @@ def test_the_largest_differences_are_said_in_the_data_s_words(
     assert shown is not None and shown["columns"][0][0].name == "age" and len(shown["columns"]) <= content.MOST
 
 
+def test_columns_and_pairs_that_do_not_differ_are_left_out(full_inputs: ReportInputs, real: Table) -> None:
+    same = first(replace(full_inputs, comparison=compare_tables(real, real))).text
+    assert "No column and no pair of columns differs by 0.0005 or more from the data." in same
+    assert "Columns that differ most" not in same
+    assert "differs by 0.0005" not in first(full_inputs).text
+
+
 def test_pictures_say_what_they_do_not_show(full_inputs: ReportInputs, real: Table, synthetic: Table) -> None:
     """The bars of a lost diagnosis once were those of the records in which it had been replaced before."""
     compared = compare_tables(real, synthetic, minimum_cell=7)
@@ -161,8 +168,42 @@ def test_of_a_table_that_must_not_leave_no_row_is_shown_and_nothing_is_to_be_sig
     for status, seen in (("review", True), ("block", False)):
         found = Verdict.of("mine 1", (check("copies", status, metric="identical_match"),))
         text = first(ReportInputs("run", MADE, "", verdict=found, collected={"rows": {"shown": shown}})).text
-        assert ("Large" in text) == ("Signature" in text) == ("must not be used for" in text) == seen
+        assert ("Large" in text) == ("Signature" in text) == ("Do not put the table on the internet" in text) == seen
         assert ("none of its rows is shown" in text) != seen
+
+
+def test_a_line_to_sign_stands_once_with_a_verdict_and_without() -> None:
+    found = Verdict.of("mine 1", (check("copies", "review", metric="identical_match"),))
+    for inputs in (ReportInputs("run", MADE, ""), ReportInputs("run", MADE, "", verdict=found)):
+        assert first(inputs).text.count("Signature") == 1
+    assert verdict_section.TEMPLATE.count("sign-off") == 1
+
+
+def test_what_the_table_is_not_for_stands_in_the_verdict_itself() -> None:
+    lost = check("lost links", "review", metric="lost_link", subject="plz and ward")
+    page = render_report(ReportInputs("run", MADE, "", verdict=Verdict.of("mine 1", (lost,))), FIRST_PAGE)
+    box = page.partition('<div class="verdict')[2].partition("</div>")[0]
+    sentence = "Do not study how plz and ward depend on each other"
+    assert sentence in box and page.count(sentence) == 1
+
+
+def test_a_bar_shows_how_far_from_the_limit_and_up_to_where() -> None:
+    def bar(measured: float, high: float) -> tuple[float, float, bool]:
+        about = {"metric": "singling_out", "excess": (-0.1, high), "limit": 0.03, "forbidden": 0.2}
+        found = check("singling", "pass", measured=measured, **about)
+        page = first(ReportInputs("run", MADE, "", verdict=Verdict.of("mine 1", (found,))))
+        dots = [float(str(tag["cx"])) for name, tag in page.tags if name == "circle" and tag["class"] == "synthetic"]
+        lines = [float(str(tag["x2"])) for name, tag in page.tags if name == "line" and tag["class"] == "whisker"]
+        return dots[0], lines[0], any(name == "path" and tag["class"] == "whisker" for name, tag in page.tags)
+
+    found = inside, near, above, end = bar(0.003, 0.06), bar(0.027, 0.06), bar(0.1, 0.11), bar(0.404, 1.0)
+    assert inside[0] < near[0] < above[0] < end[0] and [cut for *_, cut in found] == [False, False, False, True]
+    assert near[1] < above[1] < end[1] == end[0]
+    allowed, forbidden = (6 + 156 * place / 2.5 for place in (1, 2))
+    assert near[0] < allowed < above[0] < forbidden < end[0]
+    without = check("singling", "pass", metric="singling_out", excess=(-0.1, 0.1), limit=0.0, measured=0.1)
+    page = render_report(ReportInputs("run", MADE, "", verdict=Verdict.of("mine 1", (without,))), FIRST_PAGE)
+    assert "<circle" not in page
 
 
 @pytest.mark.parametrize("linked", [False, True])

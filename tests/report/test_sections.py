@@ -63,3 +63,17 @@ def test_a_section_collects_its_own_aggregates(monkeypatch: pytest.MonkeyPatch, 
     assert collected == {"extra": {"rows": 77, "least": 5}}
     assert "5 of 77" in render_report(replace(full_inputs, collected=collected))
     assert "5 of 77" not in render_report(full_inputs)
+
+
+def test_what_was_checked_again_is_a_sentence_and_no_object_of_the_program(full_inputs: ReportInputs) -> None:
+    assert full_inputs.anonymization is not None
+    pycanon = {"measured": {"k": 5.0}, "agrees": {"k": True}, "classes": 117, "of": 120, "not_asked": []}
+    model = {"name": "distinct 2-diversity of 'icd10'", "reached": 4.0, "threshold": 2.0, "holds": True}
+    for verified, there, absent in (
+        ({"k": 5, "models": [model], "pycanon": pycanon}, "agrees on 117 of 120 classes.", "pycanon ="),
+        ({"k": 5, "models": [], "pycanon": {"skipped": "pycanon is not installed"}}, "k = 5.", "models asked for"),
+    ):
+        inputs = replace(full_inputs, anonymization=full_inputs.anonymization | {"verified": verified})
+        text = Document(render_report(inputs)).text
+        assert "Checked again on the finished table, apart from the search: k = 5." in text
+        assert there in text and absent not in text and "{'" not in text and "= [" not in text

@@ -55,13 +55,15 @@ class _Figure(NamedTuple):
 
 
 def column_in_words(context: Context, name: str) -> str | None:
-    """The group of a column whose share changed most; None where no group is large enough."""
+    """The group of a column whose share changed most; None where no group is large enough, empty where none changed."""
     groups = _groups(context, name)
     if groups is None:
         return None
     real, there = (_shares(groups, side) for side in (context.train, context.table))
     at = int(np.argmax(np.abs(real - there)))
     percent = told_apart(100 * float(there[at]), 100 * float(real[at]), 0)
+    if percent[0] == percent[1]:
+        return ""
     group = in_column(name, groups.labels[at])
     return f"{group}: {percent[0]} % of the rows instead of {percent[1]} %"
 
@@ -270,7 +272,7 @@ def lost_column(context: Context) -> Outcome:
     details = {
         "columns": listed,
         "worst": worst,
-        "said": column_in_words(context, worst) or _numbers_of_values(context, worst),
+        "said": _numbers_of_values(context, worst) if (words := column_in_words(context, worst)) is None else words,
         "interval": f"simultaneous over {len(found)}",
     }
     ends = value - step * width, value + step * width

@@ -88,6 +88,7 @@ def group_exclusion(context: Context) -> Outcome:
     worst = found[0]
     counted = "persons" if _linked(context.train, context.table) else "rows"
     details = {
+        "worst": in_column(worst.column, worst.group),
         "said": shortfall_in_words(worst, "people" if counted == "persons" else counted),
         "groups": [one._asdict() for one in found[:MOST_NAMED]],
         "missing": sum(one.low > 0 for one in found),
@@ -100,7 +101,9 @@ def group_exclusion(context: Context) -> Outcome:
 
 
 def shortfall_in_words(of: Shortfall, unit: str) -> str:
-    """Share of a group in the table and in the training data."""
+    """Share of a group in the table and in the training data; empty where the table has as much of it."""
+    if of.value <= 0:
+        return ""
     there, share = told_apart(100 * of.share_there, 100 * of.share, 1)
     return f"{in_column(of.column, of.group)}: {there} % of the {unit} instead of {share} %"
 

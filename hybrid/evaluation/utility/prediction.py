@@ -400,8 +400,10 @@ def lost_prediction(context: Context) -> Outcome:
 
 
 def fall_in_words(fall: Mapping[str, Any]) -> str:
-    """Sentence on a column whose prediction fell, from its name and both AUCs."""
+    """Sentence on a column whose prediction fell, from its name and both AUCs; empty where it did not."""
     table, train = told_apart(fall["table"], fall["train"], 2)
+    if table == train or fall["table"] > fall["train"]:
+        return ""
     return f"{fall['column']} can be predicted with {table} instead of {train} (0.5: guessing, 1: sure)"
 
 

@@ -108,7 +108,8 @@ class MetricRules(RuleKind[MetricRule]):
             if check.status in ("review", "block") and rule.stage == "synthetic":
                 check = replace(check, message=" ".join([check.message, *_broken(metric)]))
             check = _with_trust(check, rule, metric.column, facts.league)
-            yield _about_release(check, rule, metric.column, metric.table)
+            worst = "" if criterion_of(rule.metric) is not None else _worst(metric)
+            yield replace(_about_release(check, rule, metric.column, metric.table), subject=worst)
             if rule.stage == "synthetic":
                 yield from _thrown_out(metric)
 
@@ -147,6 +148,11 @@ def _broken(metric: MetricResult) -> Iterator[str]:
     broken = [f"{rule} (rows that break it: {count:,})" for rule, count in rows.items() if count]
     if broken:
         yield f"Not kept: {'; '.join(broken)}."
+
+
+def _worst(metric: MetricResult) -> str:
+    worst = None if isinstance(metric.outcome, NotComputable) else metric.outcome.details.get("worst")
+    return worst if isinstance(worst, str) else ""
 
 
 def _thrown_out(metric: MetricResult) -> Iterator[Check]:

@@ -88,6 +88,7 @@ class PolicyRule(Options):
 
 NOT_RULED_OUT = "More than that was not found, but with so few people it cannot be ruled out."
 """What is said of a number that passes although the upper end of its interval is beyond the limit."""
+_MAY_BE_CHANCE = "It may be chance, but so large a leak cannot be ruled out."
 AnyRule = TypeVar("AnyRule", bound=PolicyRule)
 
 
@@ -196,8 +197,12 @@ def limited(rule: PolicyRule, found: JudgedNumber) -> Check:
     if found.excess is None:
         return check
     value, *ends = found.excess
-    judged = replace(check, measured=value, excess=(ends[0], ends[1]), limit=limit - found.zero)
-    return replace(judged, message=f"{message} {NOT_RULED_OUT}") if judged.standing == "not ruled out" else judged
+    forbidden = None if rule.block is None else rule.block - found.zero
+    judged = replace(check, measured=value, excess=(ends[0], ends[1]), limit=limit - found.zero, forbidden=forbidden)
+    if judged.standing != "not ruled out":
+        return judged
+    more = value > limit - found.zero
+    return replace(judged, message=f"{message} {_MAY_BE_CHANCE if more else NOT_RULED_OUT}")
 
 
 def _beyond(rule: PolicyRule, number: float, limit: float | None) -> bool:

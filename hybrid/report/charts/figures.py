@@ -228,6 +228,38 @@ def interval_chart(
     return svg.figure(INTERVAL_WIDTH, 20, parts, language.say("value, interval and reference"), class_="interval")
 
 
+LIMIT_WIDTH, LIMITS_SHOWN = 168.0, 2.5
+"""Width of the bar of a limit, and the last number on its scale: 1 is allowed, beyond 2 a release is forbidden."""
+
+
+def limit_chart(on_scale: tuple[float | None, float | None], language: Language = ENGLISH) -> Markup:
+    """What was measured, and up to what cannot be ruled out, beside what is allowed and what forbids a release.
+
+    Parameters
+    ----------
+    on_scale : tuple of float or None
+        Both as :class:`hybrid.publication.lamps.AttackFinding` has them; nothing is drawn without the first.
+    """
+    measured, most = on_scale
+    if measured is None:
+        return Markup()
+
+    def x(number: float) -> float:
+        return 6 + min(max(number, 0.0), LIMITS_SHOWN) * (LIMIT_WIDTH - 12) / LIMITS_SHOWN
+
+    parts = [
+        svg.rect(x(0), 3, x(1) - x(0), 8, "allowed"),
+        svg.rect(x(2), 3, x(LIMITS_SHOWN) - x(2), 8, "forbidden"),
+        svg.line(x(1), 7, x(2), 7, "grid"),
+    ]
+    if most is not None:
+        parts.append(svg.line(x(measured), 7, x(most), 7, "whisker"))
+    if max(measured, most or 0.0) > LIMITS_SHOWN:
+        parts.append(svg.path(f"M{LIMIT_WIDTH - 5:g} 3L{LIMIT_WIDTH:g} 7L{LIMIT_WIDTH - 5:g} 11", "whisker"))
+    parts += [svg.line(x(1), 0, x(1), 14, "limit-line"), svg.circle(x(measured), 7, 3.6, "synthetic")]
+    return svg.figure(LIMIT_WIDTH, 14, parts, language.say("measured, up to, and allowed"), class_="limits")
+
+
 STAGES: tuple[Subject, ...] = get_args(Subject)
 
 

@@ -11,6 +11,7 @@ from hybrid.anonymize.models import describe
 from hybrid.anonymize.result import AnonymizationResult
 from hybrid.base.arrays import Array
 from hybrid.publication.guarantee import household_sentence, loss_sentence, masks_values, technique_sentences
+from hybrid.publication.rules.rule import text_of
 from hybrid.publication.table_facts import few
 from hybrid.report.charts.figures import class_size_chart, percent, trade_off_chart
 from hybrid.report.run.inputs import ReportInputs
@@ -66,9 +67,7 @@ TEMPLATE = """\
 {% for sentence in anonymity.seeds %}<p>{{ sentence|say }}</p>{% endfor %}
 <p class="note small">{{ _("In the table that came out of it, {same:number} of {n:number} rows equal an original record in every column. Its smallest group of equal quasi-identifiers has {k:number} rows.", same=run.give_away.reappearing_rows, n=run.give_away.records, k=run.give_away.k) }}</p>
 {% endif %}
-{% if result.verified %}
-<p class="note small">{{ _("Verified after the fact:") }} {% for name, value in result.verified.items() %}<code>{{ name }} = {{ value }}</code>{{ ", " if not loop.last else "." }}{% endfor %}</p>
-{% endif %}
+{% if anonymity.verified %}<p class="note small">{{ anonymity.verified|map("say")|join(" ") }}</p>{% endif %}
 {% else %}<p class="missing">{{ _("The table was not anonymized before the generator saw it.") }}</p>{% endif %}
 """
 
@@ -107,6 +106,7 @@ def _anonymity(inputs: ReportInputs) -> dict[str, Any] | None:
         "weighed": loss_sentence(loss),
         "measures": [(_MEASURES[name], f"{value:.4g}") for name, value in (kept.information_loss or {}).items()],
         "seeds": list(_seeds(inputs.give_away or {}, kept)),
+        "verified": list(_verified(result.get("verified") or {})),
         "household": household_sentence(result["household"]) if "household" in result else "",
         "classes": class_size_chart(before, after, result["k"], least, inputs.language) if sizes_known else Markup(),
         "unique": _unique(before, least),
@@ -133,6 +133,17 @@ def _sentences(result: AnonymizationResult) -> Iterator[str]:
         yield f"{few(result.coarsened)} records have coarser labels in classes of their own instead of being left out."
 
 
+def _verified(found: Mapping[str, Any]) -> Iterator[str]:
+    """What was checked again; a table for which something of it does not hold is refused before any report."""
+    if "k" in found:
+        yield f"Checked again on the finished table, apart from the search: k = {found['k']}."
+    if found.get("models"):
+        yield "The models asked for beside k hold, too."
+    other = found.get("pycanon") or {}
+    if "agrees" in other:
+        yield f"The program pycanon, which others wrote, agrees on {other['classes']:,} of {other['of']:,} classes."
+
+
 def _seeds(give_away: Mapping[str, Any], result: AnonymizationResult) -> Iterator[str]:
     """Number of real people that can have made a restored row, in words."""
     seeds = give_away.get("seeds")
@@ -140,7 +151,7 @@ def _seeds(give_away: Mapping[str, Any], result: AnonymizationResult) -> Iterato
         return
     columns = "columns that are not masked" if masks_values(result) else "columns that are not generalized"
     yield (
-        f"For a restored row, {number(seeds['median'])} real persons (median) agree in labels and in all {columns}, "
+        f"For a restored row, {text_of(seeds['median'])} real persons (median) agree in labels and in all {columns}, "
         f"and at least {seeds['least']:,}."
     )
     if result.k_anonymous:

@@ -18,6 +18,8 @@ from hybrid.report.run.sections.section import Section
 
 MOST = 5
 """Columns and pairs shown: those that differ most."""
+SHOWN = 0.0005
+"""Least difference that is not 0.000 where it is printed."""
 TEMPLATE = """\
 {% if said %}
 <div class="scroll" tabindex="0"><table><thead><tr><th>{{ _("Largest difference") }}</th><th>{{ _("In the data’s own words") }}</th></tr></thead><tbody>
@@ -28,6 +30,8 @@ TEMPLATE = """\
 {% endif %}
 {% if columns or pairs %}
 <h3>{{ _("Columns that differ most") }}</h3>
+{% if not columns %}<p>{{ _("No column differs by 0.0005 or more from the data.") }}</p>
+{% endif %}
 <p class="note small">{{ _("Bars: the real training records. Line or diamond: the table. Distance: 0 is equal, 1 is nothing in common.") }}{% if controlled %} {{ _("Control: real people kept apart.") }}{% endif %}{% if replaced %} {{ _("The bars, too, are without values that fewer than {n:number} people have, which were replaced. The lines above say what that lost.", n=replaced) }}{% endif %}{% if unseen %} {{ _("Columns have no picture where fewer than {n:number} people have each value, such as {names:names}.", n=least, names=unseen) }}{% endif %}</p>
 <div class="cards three">
 {% for view, chart in columns %}
@@ -43,6 +47,8 @@ TEMPLATE = """\
 </tbody></table></article>
 {% endif %}
 </div>
+{% elif alike %}
+<p>{{ _("No column and no pair of columns differs by 0.0005 or more from the data.") }}</p>
 {% endif %}
 """
 
@@ -61,13 +67,14 @@ def _pairs(found: PairAssociations) -> list[tuple[str, str, float, float]]:
     return [
         (found.names[a], found.names[b], float(found.real[a, b]), float(found.synthetic[a, b]))
         for a, b in found.most_different(MOST)
+        if abs(found.real[a, b] - found.synthetic[a, b]) >= SHOWN
     ]
 
 
 def _values(inputs: ReportInputs) -> dict[str, Any] | None:
     if inputs.comparison is None:
         return None
-    known = [view for view in inputs.comparison.columns if view.distance is not None]
+    known = [view for view in inputs.comparison.columns if (view.distance or 0.0) >= SHOWN]
     worst = sorted(known, key=lambda view: -_farther_than_chance(view))[:MOST]
     protection = inputs.collected.get(PROTECTION) or {}
     unseen = [view.name for view in inputs.comparison.columns if view.distance is None]
@@ -76,6 +83,7 @@ def _values(inputs: ReportInputs) -> dict[str, Any] | None:
         "replaced": protection["min_count"] if protection.get("columns") else 0,
         "unseen": listed(unseen[:MOST]),
         "least": inputs.comparison.minimum_cell,
+        "alike": any(view.distance is not None for view in inputs.comparison.columns),
         "said": list(_said(inputs.evaluation)),
         "columns": [(view, quiet(column_chart(view, inputs.language))) for view in worst],
         "pairs": _pairs(inputs.comparison.associations),

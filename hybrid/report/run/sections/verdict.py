@@ -4,43 +4,44 @@ from __future__ import annotations
 
 from typing import Any
 
-from hybrid.publication.description.statement import unfit
 from hybrid.publication.first_page import RunFacts, first_page
-from hybrid.publication.power import not_tried, untried_forms
+from hybrid.publication.power import POWER, not_tried, untried_forms
 from hybrid.publication.table_facts import TableFacts
 from hybrid.publication.verdict import WORST_FIRST, Standing
+from hybrid.report.charts.figures import limit_chart
 from hybrid.report.run.inputs import ReportInputs
 from hybrid.report.run.sections.section import ReportedRun, Section
 
 TEMPLATE = """\
-{% macro sign_off() %}
-<div class="sign-off" aria-hidden="true"><span>{{ _("Data steward") }}</span><span>{{ _("Date") }}</span><span>{{ _("Signature") }}</span></div>
-{% endmacro %}
 {% macro sentences(title, lines, n_forms=0) %}
 {% if lines %}
 <h3>{{ title|say }}</h3><ul>{% for line in lines %}<li>{{ line|say }}</li>{% endfor %}{% if n_forms %}<li>{{ _("Leaks of {n:number} further forms were not planted; the details name them.", n=n_forms) }}</li>{% endif %}</ul>
 {% endif %}
 {% endmacro %}
 {% if page %}
-<div class="verdict {{ run.verdict.status }}"><span class="sign" aria-hidden="true">{{ verdict[0] }}</span><strong>{{ verdict[1]|say }}</strong><p>{{ page.answer|say }}{% for line in page.promise %}<br><b>{{ line|say }}</b>{% endfor %}{% if page.table %}<br><span class="note">{{ page.table[0]|say }}</span>{% endif %}</p></div>
+<div class="verdict {{ run.verdict.status }}"><span class="sign" aria-hidden="true">{{ verdict[0] }}</span><strong>{{ verdict[1]|say }}</strong><p>{{ page.answer|say }}{% for line in page.promise %}<br><b>{{ line|say }}</b>{% endfor %}{% if page.table %}<br><span class="note">{{ page.table[0]|say }}</span>{% endif %}</p>
+{% if page.unsettled or page.not_for %}
+<ul>{% for line in page.unsettled + page.not_for %}<li>{{ line|say }}</li>{% endfor %}</ul>
+{% endif %}
+</div>
 <h3>{{ _("Risks for the people in the data") }}</h3>
 <ul class="lamps">
 {% for lamp in page.lamps %}
 <li class="{{ lamp.status|replace(" ", "-") }}">
-<div><p class="lamp"><b>{{ lamp.question|say }}</b><span class="mark-status">{{ lights[lamp.status]|say }}</span></p><p>{{ lamp.answer|say }}</p><p class="note small">{{ criteria[lamp.criterion]|say }}</p></div>
+<div><p class="lamp"><b>{{ lamp.question|say }}</b><span class="mark-status">{{ lights[lamp.status]|say }}</span>{% if lamp.place %}<span class="place {{ lamp.place|replace(" ", "-") }}">{{ lamp.placed|say }}</span>{% endif %}</p><p>{{ lamp.answer|say }}</p><p class="note small">{{ criteria[lamp.criterion]|say }}</p></div>
 {% if lamp.findings %}
 <table class="parts"><caption>{{ lamp.unit|say }}</caption>
 <thead><tr><td></td><th scope="col">{{ _("measured") }}</th><th scope="col">{{ _("up to") }}</th><th scope="col">{{ _("allowed") }}</th></tr></thead>
 <tbody>
 {% for each in lamp.findings %}
-<tr class="{{ each.status|replace(" ", "-") }}"><th scope="row">{{ each.about|say }}</th>{% for number in (each.measured, each.up_to, each.allowed) %}<td class="n">{{ number|say if number else "–" }}</td>{% endfor %}</tr>
+<tr class="{{ each.status|replace(" ", "-") }}"><th scope="row">{{ each.about|say }}{{ bar(each) }}</th>{% for number in (each.measured, each.up_to, each.allowed) %}<td class="n">{{ number|say if number else "–" }}</td>{% endfor %}</tr>
 {% endfor %}
 </tbody></table>
 {% endif %}
 </li>
 {% endfor %}
 </ul>
-{% if page.lamps|selectattr("findings")|list %}<p class="note">{{ _("Up to: a leak of this size cannot be ruled out with the people there are.") }}</p>{% endif %}
+{% if page.lamps|selectattr("findings")|list %}<p class="note">{{ _("Up to: a leak of this size cannot be ruled out with the people there are.") }} {{ _("Bars: green is allowed, red forbids a release if it is certain. The dot is what was measured, the line reaches up to what cannot be ruled out.") }}</p>{% endif %}
 {% if run.verdict.open_checks %}
 <h3>{{ _("What a person must look at") }}</h3>
 {% if found %}
@@ -54,18 +55,17 @@ TEMPLATE = """\
 {% endif %}
 {% if more %}<p>{{ _("Not met either: {rules:items}.", rules=more|join(", ")) if not n_more else _("Not met either: {rules:items}; and {n:number} more, see the details.", rules=more|join(", "), n=n_more) }}</p>{% endif %}
 {% if unjudged %}<p>{{ _("Not judged, for reasons that the details give: {rules:items}.", rules=unjudged|join(", ")) }}</p>{% endif %}
+{% for leak in unseen %}<p>{{ ("It is not known whether the checks would notice " ~ leak ~ ".")|say }}</p>{% endfor %}
 {% endif %}
-{% if run.verdict.status != "block" %}{{ sign_off() }}{% endif %}
 <div class="plain columns">
 {{ sentences("How people are protected", page.protection) }}
 {{ sentences("What the table is, and who decided", page.table[1:] + page.decided) }}
 {{ sentences("What was not tried", not_attacked, n_forms) }}
-{{ sentences("What the table must not be used for", unfit) }}
 </div>
 {% else %}
 <div class="verdict none"><span class="sign" aria-hidden="true">–</span><strong>{{ _("No verdict") }}</strong><p>{{ _("No policy was applied to this run.") }}</p></div>
-{{ sign_off() }}
 {% endif %}
+{% if not page or run.verdict.status != "block" %}<div class="sign-off" aria-hidden="true"><span>{{ _("Data steward") }}</span><span>{{ _("Date") }}</span><span>{{ _("Signature") }}</span></div>{% endif %}
 """
 
 
@@ -124,6 +124,8 @@ def _values(inputs: ReportInputs) -> dict[str, Any]:
         (check for check in open_ if check.standing != "not judged"),
         key=lambda check: (WORST_FIRST.index(check.standing), check.metric not in CONTENT),
     )
+    unknown = [check for check in open_ if check.standing == "not judged"]
+    of_leaks = [check for check in unknown if check.rule.startswith(POWER) and check.subject]
     page = first_page(inputs.verdict, inputs.evaluation, facts)
     others = list(dict.fromkeys(check.rule for check in found[MOST_OPEN:]))
     n_forms = len(untried_forms(inputs.verdict.checks))
@@ -138,8 +140,9 @@ def _values(inputs: ReportInputs) -> dict[str, Any]:
         "found": found[:MOST_OPEN],
         "more": others[:MOST_NAMED],
         "n_more": max(len(others) - MOST_NAMED, 0),
-        "unjudged": list(dict.fromkeys(check.rule for check in open_ if check.standing == "not judged")),
-        "unfit": [] if inputs.verdict.status == "block" else list(unfit(open_)),
+        "unjudged": list(dict.fromkeys(check.rule for check in unknown if check not in of_leaks)),
+        "unseen": [check.subject for check in of_leaks] if inputs.verdict.status != "block" else [],
+        "bar": lambda finding: limit_chart(finding.on_scale, inputs.language),
     }
 
 

@@ -1,0 +1,61 @@
+"""What a table must not be used for, by the rules of its policy that are not met or could not be judged."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+
+from hybrid.publication.criteria import QUESTIONS, criterion_of
+from hybrid.publication.rules.metric import THROWN_OUT
+from hybrid.publication.verdict import Check
+
+UNFIT = {
+    "tstr": "Do not train models on this table that must be right about real people.",
+    "gaps_between_dates": "Do not study lengths of stay, or other times between two dates of a row.",
+    "group_exclusion": "Do not draw conclusions about groups of people: some are missing or much too rare.",
+    "lost_column": "Do not use the column named in the check: it is not distributed as in the real table.",
+    "lost_link": "Do not study how columns depend on each other: more of that is lost than the policy allows.",
+    "lost_prediction": "Do not predict columns from the others: more of what these say is lost than the policy allows.",
+    "conclusions_kept": "Do not rely on coefficients of models: too few were shown to agree with real people.",
+    "interval_overlap": "Do not publish estimates as they are: they were not shown to agree with real people.",
+    "discriminator": "Do not take single rows for realistic: a program tells them from real ones.",
+    "constraint_violations": "Do not rely on rules between columns, such as a total that is the sum of its parts.",
+    "weighted_margins": "Do not apply the sampling weights to estimate shares of the population.",
+    THROWN_OUT: "Do not rely on shares of groups: many rows were thrown out to keep constraints between columns.",
+    "orphans": "Do not join the tables by their keys: some keys lead to no row.",
+}
+"""By the metric of a rule that is not met, or else by the rule's name."""
+NAMED = {
+    "group_exclusion": (
+        "Do not draw conclusions about groups of people, least of all about {}: it is missing or much too rare."
+    ),
+    "lost_column": "Do not use the column {}: it is not distributed as in the real table.",
+    "lost_link": "Do not study how {} depend on each other: more of that is lost than the policy allows.",
+    "lost_prediction": (
+        "Do not predict {} from the other columns: more of what these say is lost than the policy allows."
+    ),
+}
+"""The same where the check names the columns or the group that it is about."""
+
+
+def unfit(checks: Iterable[Check]) -> Iterator[str]:
+    """Sentences on uses that unmet or unjudged rules speak against, each once."""
+    open_ = list(checks)
+    of_use = [check for check in open_ if (check.metric or check.rule) in UNFIT]
+    yield from dict.fromkeys(_unfit(check) for check in of_use if check.status != "not judged")
+    unknown = dict.fromkeys(check.rule for check in of_use if check.status == "not judged")
+    if unknown:
+        yield f"Do not rely on what could not be judged: {', '.join(unknown)}."
+    asked = dict.fromkeys(criterion_of(check.metric) for check in open_)
+    questions = [QUESTIONS[criterion] for criterion in asked if criterion is not None]
+    if questions:
+        several = f"these questions were not answered as the policy asks: {' '.join(questions)}"
+        one = f"the question “{questions[0]}” was not answered as the policy asks."
+        yield (
+            "Do not put the table on the internet, and do not pass it on without the publisher's consent: "
+            f"{several if len(questions) > 1 else one}"
+        )
+
+
+def _unfit(check: Check) -> str:
+    about = check.metric or check.rule
+    return NAMED[about].format(check.subject) if check.subject and about in NAMED else UNFIT[about]
