@@ -509,6 +509,14 @@ def _references(run: Pipeline) -> Iterator[Finding]:
                 f"{name}: {len(table.table):,} rows belong to {len(counts) - empty:,} of {len(counts):,} rows of "
                 f"{table.link.parent_name}, up to {counts.max(initial=0):,} to one",
             )
+    for name, rows in run.rows_there.items():
+        read = len(run.sources.tables[name])
+        yield Finding(
+            "note",
+            f"{name}: {read:,} of {rows:,} rows are read, those of {len(run.person.table):,} people who were drawn at "
+            "random: memory does not hold the tables",
+            "a larger split.rows reads more people; so does anonymize.memory_limit on a machine with more memory",
+        )
     for name, lost in run.sources.orphans.items():
         yield Finding("note", f"{name}: {lost:,} rows without a parent are left out (orphans: drop)")
     for name, public in run.sources.public.items():
