@@ -10,16 +10,25 @@ from dataclasses import replace
 
 import numpy as np
 
-from hybrid.base.arrays import Mask
+from hybrid.base.arrays import Mask, Rows
 from hybrid.base.errors import ConfigError, Problem
 from hybrid.base.resources import available_bytes
 from hybrid.base.rng import rng_for
 from hybrid.pipeline.config import RunConfig
 from hybrid.pipeline.inputs import Sources
 from hybrid.pipeline.links import key_columns
-from hybrid.pipeline.sources import collected, key_problems, link_sources, lost_rows, pairs_of, places_of_parents
+from hybrid.pipeline.sources import (
+    collected,
+    key_problems,
+    link_sources,
+    lost_rows,
+    pairs_of,
+    parent_problems,
+    places_of,
+    places_of_parents,
+)
 from hybrid.table import Role, Table
-from hybrid.table.read_file import memory_need, read_part, reads_parts
+from hybrid.table.read_file import column_parts, memory_need, read_part, reads_parts
 from hybrid.table.split import drawn_rows
 
 _FREE_SHARE = 0.75
@@ -83,10 +92,12 @@ def read_people(config: RunConfig, seed: int) -> tuple[Sources, dict[str, int]]:
     """
     problems: list[Problem] = []
     keys: dict[str, Table] = {}
+    inner = _inner(config)
     for name in config.views:
-        with collected(problems, name):
-            pairs = pairs_of(config.links, name) is not None
-            keys[name] = _read(config, name, columns=None if pairs else key_columns(config.links.tables[name]))
+        if name in inner:
+            with collected(problems, name):
+                pairs = pairs_of(config.links, name) is not None
+                keys[name] = _read(config, name, columns=None if pairs else key_columns(config.links.tables[name]))
     if not problems:
         problems += key_problems(config, keys)
     if problems:
@@ -111,7 +122,10 @@ def _chosen(config: RunConfig, keys: Mapping[str, Table], seed: int) -> tuple[di
     problems: list[Problem] = []
     orphans: dict[str, int] = {}
     for name in others:
-        found = places_of_parents(config.links, name, keys)
+        with collected(problems, name):
+            found = places_of_parents(config.links, name, keys) if name in keys else _places(config, name, keys)
+        if problems:
+            continue
         lost, problem = lost_rows(config, name, found)
         problems += problem
         orphans |= lost
@@ -121,6 +135,29 @@ def _chosen(config: RunConfig, keys: Mapping[str, Table], seed: int) -> tuple[di
     if problems:
         raise ConfigError(problems)
     return wanted, orphans
+
+
+def _inner(config: RunConfig) -> frozenset[str]:
+    """Tables with keys that others refer to, and tables of pairs; of all others only parents of rows are looked up."""
+    tables = config.links.tables
+    parents = {table.parent.table for table in tables.values() if table.parent is not None}
+    return frozenset(name for name in tables if name in parents or pairs_of(config.links, name) is not None)
+
+
+def _places(config: RunConfig, name: str, keys: Mapping[str, Table]) -> Rows:
+    """Row of the parent of each row, of which a part is in memory at a time; shape (n_rows,), int64."""
+    parent, file = config.links.tables[name].parent, config.config_of(name).data_file
+    assert parent is not None
+    key = keys[parent.table].frame[config.links.tables[parent.table].key]
+    in_parts = file is not None and reads_parts(file)
+    options = config.source(name)
+    parts = column_parts(file, options, parent.column) if file and in_parts else [_read(config, name, [parent.column])]
+    found = [np.empty(0, dtype=np.int64)]
+    for part in parts:
+        if problems := parent_problems(config, name, part):
+            raise ConfigError(problems)
+        found.append(places_of(key, part.frame[parent.column]))
+    return np.concatenate(found)
 
 
 def _read(config: RunConfig, name: str, columns: Collection[str] | None = None, rows: Mask | None = None) -> Table:

@@ -95,6 +95,12 @@ def key_problems(config: RunConfig, keys: Mapping[str, Table]) -> list[Problem]:
     return problems or [one for name, table in keys.items() for one in _key(name, tables[name].key, table)]
 
 
+def parent_problems(config: RunConfig, name: str, table: Table) -> list[Problem]:
+    """Problems of the column with the parent's key; ``table`` may lack all other columns."""
+    links = config.links.tables[name].model_copy(update={"key": None, "order": None, "references": {}})
+    return _columns(name, links, table)
+
+
 def places_of_parents(links: LinkOptions, name: str, tables: Mapping[str, Table]) -> Rows:
     """Row of the parent of each row of a table, -1 where there is none; shape (n,), int64."""
     parent = links.tables[name].parent

@@ -114,31 +114,42 @@ def read_part(
 
     Errors as :func:`read_table`.
     """
-    before = file.info()
-    kept, at, stored = [], 0, None
-    if file.suffix in PARQUET_SUFFIXES:
-        stored = parquet_metadata(file).schema.to_arrow_schema()
-        named = [name for name in stored.names if not name.startswith(_INDEX)]
-        parts = _parquet_parts(file, [name for name in named if columns is None or name in columns])
-    else:
-        parts = parts_of_csv(file, options)
-    for part in parts:
-        chosen = part if columns is None else part.select([name for name in part.column_names if name in columns])
-        kept.append(chosen if rows is None else chosen.filter(pa.array(rows[at : at + len(part)])))
+    kept, at = [], 0
+    for part in _parts_of(file, options, columns):
+        kept.append(part if rows is None else part.filter(pa.array(rows[at : at + len(part)])))
         at += len(part)
+    return _typed_part(file, options, columns, pa.concat_tables(kept))
+
+
+def column_parts(file: File, options: ReadOptions, name: str) -> Iterator[Table]:
+    """One column of a file, a part of the rows at a time; errors as :func:`read_table`."""
+    for part in _parts_of(file, options, [name]):
+        yield _typed_part(file, options, [name], part)
+
+
+def _parts_of(file: File, options: ReadOptions, columns: Collection[str] | None) -> Iterator[pa.Table]:
+    before = file.info()
+    parts = _parquet_parts(file, columns) if file.suffix in PARQUET_SUFFIXES else parts_of_csv(file, options)
+    for part in parts:
+        yield part if columns is None else part.select([name for name in part.column_names if name in columns])
     after = file.info()
     if (before.size, before.mtime_ns) != (after.size, after.mtime_ns):
         raise DataError(f"{file}: the file was changed while it was read", hint="run again when it is complete")
+
+
+def _typed_part(file: File, options: ReadOptions, columns: Collection[str] | None, part: pa.Table) -> Table:
     if columns is not None:
         known = {name: one for name, one in options.columns.items() if name in columns}
         options = options.model_copy(update={"columns": known, "unlisted": "insensitive"})
-    keep_types = file.suffix in TYPED_SUFFIXES
-    return typed_table(str(file), pa.concat_tables(kept), options, keep_types=keep_types, stored=stored)
+    stored = parquet_metadata(file).schema.to_arrow_schema() if file.suffix in PARQUET_SUFFIXES else None
+    return typed_table(str(file), part, options, keep_types=file.suffix in TYPED_SUFFIXES, stored=stored)
 
 
-def _parquet_parts(file: File, columns: list[str]) -> Iterator[pa.Table]:
+def _parquet_parts(file: File, columns: Collection[str] | None) -> Iterator[pa.Table]:
+    names = [name for name in parquet_metadata(file).schema.to_arrow_schema().names if not name.startswith(_INDEX)]
+    named = [name for name in names if columns is None or name in columns]
     with readable(file):
-        for batch in pq.ParquetFile(file.path, filesystem=file.filesystem).iter_batches(_PART, columns=columns):
+        for batch in pq.ParquetFile(file.path, filesystem=file.filesystem).iter_batches(_PART, columns=named):
             batch.validate(full=True)
             yield pa.Table.from_batches([batch]).replace_schema_metadata(None)
 
