@@ -16,7 +16,7 @@ import pandas as pd
 from hybrid.base.arrays import Array, Codes
 from hybrid.base.keys import pack
 from hybrid.evaluation.attacks.outcome import Attack, attacked, worst
-from hybrid.evaluation.context import Context
+from hybrid.evaluation.context import Context, Role
 from hybrid.evaluation.engine.encoding import Encoded
 from hybrid.evaluation.engine.intervals import clustered_error
 from hybrid.evaluation.engine.threads import in_chunks
@@ -163,8 +163,10 @@ def tables_of(context: Context) -> Tables:
     """The judged table, train and control, sorted for counting."""
 
     def index() -> Tables:
-        cardinality, roles = context.encoding.cardinality, ("table", "train", "control")
-        table, train, control = (Index(context.encoded(role), cardinality, context.persons(role)) for role in roles)
+        def sorted_rows(role: Role) -> Index:
+            return Index(context.encoded(role), context.encoding.cardinality, context.persons(role))
+
+        table, train, control = sorted_rows("table"), sorted_rows("train"), sorted_rows("control")
         return Tables(table, train, control, min(train.people, control.people))
 
     return context.once("singling out", index)
