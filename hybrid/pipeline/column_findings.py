@@ -64,7 +64,7 @@ def _about_column(table: Table, name: str) -> Iterator[Finding]:
             "a released CSV file has them as they are: replace them in the source, or set output.format: parquet",
         )
     evidence = evidence_of(column, values)
-    if evidence is not None:
+    if evidence is not None and (evidence.strong or not evidence.partial):
         known = int(values.notna().sum())
         yield Finding(
             "note",

@@ -18,7 +18,7 @@ from hybrid.pipeline.starter import GuessedLinks, guess_links, read_database, re
 from hybrid.pipeline.starter.column_names import denotes_people, name_likeness
 from hybrid.pipeline.starter.guessed_roles import evidence_of
 from hybrid.pipeline.starter.references import Declared, find_key, find_references, find_tree
-from hybrid.table import Role, Table
+from hybrid.table import Column, Kind, Role, Table
 from hybrid.table.data_options import DataOptions
 from hybrid.table.typed_table import read_frame
 from tests.pipeline.several_tables import write_clinic
@@ -308,6 +308,8 @@ def test_members_of_a_household_and_taught_subjects(tmp_path: Path) -> None:
     assert any("tables.pupils.household: family_no keeps its members on one side" in note for note in guessed.notes)
     roles = {one.column.name: one.role for one in guessed.tables[1].columns}
     assert roles["subject"].role is Role.UNDECIDED and "its values do not" in roles["subject"].reason
+    said = evidence_of(Column("subject", Role.INSENSITIVE, Kind.CATEGORICAL), rows["subject"])
+    assert said is not None and said.partial and not said.strong, "it is no open point of a verdict, once decided"
     people = table(subject=[f"S-{at % 12:02d}" for at in range(900)], doctor_id=["Meyer", "Ott", "Roth"] * 300)
     found = {name: evidence_of(people.schema[name], people.frame[name]) for name in people.schema.names}
     assert all(one is not None and not one.partial for one in found.values())

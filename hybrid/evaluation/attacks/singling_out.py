@@ -70,14 +70,14 @@ class Index:
         The rows.
     cardinality : numpy.ndarray, shape (p,)
         Size of each column's vocabulary.
-    persons : numpy.ndarray, shape (n,), int64, optional
-        Person of each row; not given: each row is another person.
+    persons : numpy.ndarray, shape (n,), int64
+        Person of each row.
     """
 
-    def __init__(self, table: Encoded, cardinality: Array, persons: Codes | None = None) -> None:
+    def __init__(self, table: Encoded, cardinality: Array, persons: Codes) -> None:
         self.ranks = np.ascontiguousarray(table.ranks.T)
         p, n = self.ranks.shape
-        groups = np.arange(n) if persons is None else person_groups(persons)
+        groups = person_groups(persons)
         self.people = int(groups.max(initial=-1)) + 1
         """Number of persons."""
         self._owners = np.empty(0, dtype=np.int64) if self.people == n else groups

@@ -72,7 +72,8 @@ def evidence_of(column: Column, values: pd.Series) -> IdentifierEvidence | None:
     if identity == "number" and _is_counter(column, values):
         identity = None
     if identity == "number" and _names_things(column, values):
-        return IdentifierEvidence(f"the name suggests {_MEANING[identity]}, its values do not", partial=True)
+        reason = f"the name suggests {_MEANING[identity]}, its values do not"
+        return IdentifierEvidence(reason, strong=False, partial=True)
     if identity is not None:
         return IdentifierEvidence(f"the name suggests {_MEANING[identity]}", identity)
     if pattern is not None and not pattern.inside:
