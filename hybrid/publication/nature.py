@@ -31,10 +31,6 @@ def nature(config: Mapping[str, Any]) -> str:
 def made(config: Mapping[str, Any], anonymization: AnonymizationResult | None) -> Iterator[str]:
     """Short sentences on how the rows were made: anonymization, transition, generator, budget."""
     generator = _generator(config)
-    used = (config.get("split") or {}).get("rows")
-    if used is not None:
-        what = "people, with all of their rows," if config.get("tables") else "records"
-        yield f"At most {used:,} {what} were drawn at random from the source; nothing was learned from others."
     if is_dp(config):
         yield f"The generator {generator} learned with a budget of differential privacy: {budget_words(config)}."
         return

@@ -10,10 +10,11 @@ import pandas as pd
 import pytest
 
 from hybrid.base.errors import ConfigError, HybridError
+from hybrid.evaluation.measure import Evaluation
 from hybrid.pipeline.check import diagnose
 from hybrid.pipeline.config import load_config
 from hybrid.pipeline.pipeline import Pipeline
-from hybrid.publication.nature import made
+from hybrid.publication.guarantee import guarantee_sentence
 from hybrid.table import csv_files, read_file
 from tests.pipeline.tables.hospital import content, frames, write
 
@@ -72,7 +73,8 @@ def test_a_run_on_some_people_ends_and_says_so(tmp_path: Path) -> None:
     config = loaded(tmp_path)
     run = Pipeline(config, seed=4)
     assert len(run.released["patients"]) == len(run.person.train) == round(0.7 * PEOPLE)
-    assert next(made(config.model_dump(mode="json"), run.anonymization)).startswith("At most 60 people, with all of")
+    said = guarantee_sentence(run.anonymization, config.model_dump(mode="json"), Evaluation(()))
+    assert "At most 60 people, with all of their rows, were drawn at random from the source" in said
     notes = [one.message for one in diagnose(config)]
     assert any(one.startswith("visits: ") and "60 people who were drawn at random" in one for one in notes)
 
