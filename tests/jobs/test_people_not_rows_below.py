@@ -25,7 +25,7 @@ from hybrid.protect import ProtectOptions, protect
 from hybrid.publication.guarantee import guarantee_sentence
 from hybrid.publication.rare_values import RareValues
 from hybrid.report import compare_tables
-from tests.jobs.test_people_not_rows import SECRET, people_in, visits
+from tests.jobs.patient_visits import SECRET, people_in, visits
 
 CONFIG = """version: 1
 name: visits

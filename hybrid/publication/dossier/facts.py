@@ -189,7 +189,7 @@ def sentences(entry: str) -> Callable[[DossierSource], Iterator[Fact]]:
 
 
 def size(source: DossierSource) -> Iterator[Fact]:
-    """What the summary says of the table; of several, each with its rows."""
+    """Sentences of the summary about the table; of several, each with its rows."""
     yield from sentences("table")(source)
     tables = source.content.get("tables") or ()
     if tables:
