@@ -23,6 +23,7 @@ from hybrid.cli.arguments import (
 )
 
 if TYPE_CHECKING:
+    from hybrid.anonymize.result import AnonymizationResult
     from hybrid.jobs.impute import Completed
     from hybrid.pipeline.pipeline import Pipeline
     from hybrid.publication.verdict import Verdict
@@ -178,13 +179,13 @@ def anonymize(config: ConfigPath, out: Out = None, set_: Settings = None, seed: 
     """
     from hybrid.base.ownership import check_replaceable
     from hybrid.jobs.anonymize_file import is_for_duckdb, write_from_files, write_in_warehouse
-    from hybrid.jobs.places import new_folder
+    from hybrid.jobs.places import labels_file, new_folder
     from hybrid.pipeline.config import load_config
 
     loaded = load_config(config, overrides(set_))
     folder = out or new_folder(f"{loaded.name}-anonymized")
     check_replaceable(folder)
-    labels, person, done = str(folder / "anonymized.parquet"), loaded, None
+    labels, person, done = str(folder / labels_file()), loaded, None
     with console.progress() as progress:
         if person.is_pushed_down:
             done = write_in_warehouse(person, folder, progress)
@@ -199,7 +200,10 @@ def anonymize(config: ConfigPath, out: Out = None, set_: Settings = None, seed: 
 
             result = write_anonymized(Pipeline(loaded, seed, progress=progress), folder)
     if loaded.is_linked:
-        console.line("note", "the labels are those of the person table, {table}", table=loaded.links.person)
+        others = [name for name in loaded.views if name not in {loaded.links.person, *result.below}]
+        console.line("note", "first the labels of the person table, {table}", table=loaded.links.person)
+        if others:
+            console.line("note", "no quasi-identifiers, so no labels: {tables:items}", tables=", ".join(others))
     if done is not None:
         place = "stayed there" if person.is_pushed_down else "were not read into memory"
         console.line(
@@ -212,9 +216,19 @@ def anonymize(config: ConfigPath, out: Out = None, set_: Settings = None, seed: 
     if done is not None and person.is_pushed_down:
         for transfer in done.transfers:
             console.show(f"        {transfer.words}")
-    levels = "" if result.levels is None else "  ".join(f"{name} {level}" for name, level in result.levels.items())
     if not result.k_anonymous:
         console.line("note", "no k-anonymity: no step made groups that are equal in all quasi-identifiers")
+    _show_labels(result)
+    for name, one in result.below.items():
+        console.line("note", "then those of {table}: a class has equal labels in the rows above, too", table=name)
+        _show_labels(one)
+    console.show("\nlabels  {place}", place=labels)
+    for name in result.below:
+        console.show("labels  {place}", place=folder / labels_file(name))
+
+
+def _show_labels(result: AnonymizationResult) -> None:
+    levels = "" if result.levels is None else "  ".join(f"{name} {level}" for name, level in result.levels.items())
     console.line(
         "ok",
         "{n:number} records, {classes:number} classes, smallest {least:number} {unit}",
@@ -230,7 +244,6 @@ def anonymize(config: ConfigPath, out: Out = None, set_: Settings = None, seed: 
         loss=f"{result.loss['value']:.4f}",
         levels=levels,
     )
-    console.show("\nlabels  {place}", place=labels)
 
 
 def audit(

@@ -16,6 +16,12 @@ from hybrid.store import Store
 LABELS = "anonymized.parquet"
 
 
+def labels_file(table: str = "") -> str:
+    """File of the labels of a table; those of a table below the person table have its name."""
+    name = Path(LABELS)
+    return f"{name.stem}-{table}{name.suffix}" if table else LABELS
+
+
 def new_folder(name: str, runs: Path = Path("runs")) -> Path:
     """Name of the folder of a run that starts now; it is not made yet."""
     return runs / f"{name}-{datetime.now():%Y%m%d-%H%M%S}"

@@ -18,7 +18,7 @@ from hybrid.base.errors import ConfigError, HybridError
 from hybrid.base.hashing import file_sha256
 from hybrid.base.manifest import MANIFEST, build_manifest
 from hybrid.jobs.origins import keep_origin
-from hybrid.jobs.places import LABELS, staged
+from hybrid.jobs.places import labels_file, staged
 from hybrid.jobs.report_inputs import keep_source_statistics, report_pages
 from hybrid.pipeline.anonymization import Anonymization
 from hybrid.pipeline.config import SINGLE
@@ -135,7 +135,7 @@ def write_run(
             run.draw = count_draw(
                 private_dir, run.config.name, run.data_fingerprint, run.policy, digest, run.evaluation
             )
-        write_labels(run.person, temporary)
+        write_labels(run, temporary)
         _write_protection(run.tables, temporary)
         if private_dir is not None and run.config.privacy is None:
             least, secret = least_cell(run.config.k), record_secret(release_key(private_dir))
@@ -165,15 +165,15 @@ def _write_tables(run: Pipeline, folder: Path) -> str:
 
 
 def write_anonymized(run: Pipeline, folder: Path) -> AnonymizationResult:
-    """Write the results of the first stage alone; of linked tables, those of the person table."""
-    person = run.person
-    if person.anonymized is None:
+    """Write the results of the first stage alone; of linked tables, those of all that have quasi-identifiers."""
+    result = run.anonymization
+    if result is None:
         raise ConfigError("the config has no anonymize section", hint="add one, with k and the quasi-identifiers")
     with staged(folder) as temporary:
-        write_labels(person, temporary)
-        _write_protection({name: one for name, one in run.tables.items() if one is person}, temporary)
+        write_labels(run, temporary)
+        _write_protection(_labelled(run), temporary)
         _write_manifest(run, temporary, datetime.now(UTC), "anonymization")
-    return person.anonymized.result
+    return result
 
 
 def summary(run: Pipeline) -> str:
@@ -226,16 +226,25 @@ def _write_protection(tables: Mapping[str, TableRun], folder: Path) -> None:
         write_json(folder / PROTECTION, found.get(SINGLE, found))
 
 
-def write_labels(pipeline: TableRun, folder: Path) -> None:
-    """Write labels in the order of their content, and how they were reached.
+def _labelled(run: Pipeline) -> dict[str, TableRun]:
+    """Tables with labels: the only one, or the person table, and those below it that have quasi-identifiers."""
+    return {name: one for name, one in run.tables.items() if one.anonymization is not None}
+
+
+def write_labels(run: Pipeline, folder: Path) -> None:
+    """Write the labels of all tables in the order of their content, and how they were reached.
 
     Dates that are tied to a quasi-identifier are times from it: the date itself would show what the label hides.
     """
-    if pipeline.anonymization is None:
+    for name, table in _labelled(run).items():
+        assert table.anonymization is not None
+        below = "" if table is run.person else name
+        write_table(ordered_labels(table.anonymization), folder / labels_file(below))
+    whole, found, result = run.person.inputs.whole, run.anonymized, run.anonymization
+    if found is None or result is None:
         return
-    write_table(ordered_labels(pipeline.anonymization), folder / LABELS)
-    whole, found = pipeline.inputs.whole, pipeline.anonymization.anonymized
-    content = json_with_left_out(found) if whole is None else found.result.to_json() | {"warehouse": whole.to_json()}
+    joint = replace(found, result=result)
+    content = json_with_left_out(joint) if whole is None else result.to_json() | {"warehouse": whole.to_json()}
     write_json(folder / ANONYMIZATION, content)
 
 

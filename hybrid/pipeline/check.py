@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import replace
 from importlib.util import find_spec
+from types import MappingProxyType
 from typing import TypeVar
 
 import numpy as np
@@ -43,7 +44,7 @@ from hybrid.publication.rules import KINDS
 from hybrid.publication.table_facts import few
 from hybrid.store import Store
 from hybrid.synthesize.estimate import foreseen, in_words, slowness
-from hybrid.synthesize.registry import require, sequence_generators
+from hybrid.synthesize.registry import REGISTRY, require, sequence_generators
 from hybrid.table import Table
 from hybrid.table.data_options import EACH_ROW
 from hybrid.table.persons import constant_within, person_groups
@@ -79,8 +80,21 @@ def _in_order(findings: list[Finding]) -> list[Finding]:
     return sorted(findings, key=lambda finding: order[finding.level])
 
 
-def diagnose_table(config: RunConfig, table: Table | None = None, store: Store | None = None) -> list[Finding]:
-    """Findings about one table; ``table``: where it was read already."""
+def diagnose_table(
+    config: RunConfig,
+    table: Table | None = None,
+    store: Store | None = None,
+    above: Mapping[str, str] = MappingProxyType({}),
+) -> list[Finding]:
+    """Findings about one table.
+
+    Parameters
+    ----------
+    table : Table, optional
+        Where it was read already.
+    above : mapping of str to str
+        Columns of the person table that stand beside it, and what constraints call them.
+    """
     findings: list[Finding] = []
     _attempt(findings, lambda: refuse_contradictions(config))
     seed = fresh_seed() if config.seed is None else config.seed
@@ -95,7 +109,7 @@ def diagnose_table(config: RunConfig, table: Table | None = None, store: Store |
     if whole is not None:
         table = whole.without_left_out()
         findings = [_size(whole), *findings]
-        findings += _stages(config, table, whole, store, policy, elsewhere=there is not None)
+        findings += _stages(config, table, whole, store, policy, above, elsewhere=there is not None)
         findings += [] if there is None else [_labels(there)]
         findings += _attempt(findings, lambda: list(_rights(config))) or []
         findings += _roles(config, whole)
@@ -239,6 +253,8 @@ def _persons(config: RunConfig, table: Table) -> Iterator[Finding]:
         pairs = np.unique(np.stack([person_groups(table.households), person_groups(table.persons)]), axis=1)
         sizes = np.bincount(pairs[0])
         yield Finding("ok", f"{len(sizes):,} households with up to {sizes.max(initial=0):,} persons each")
+        if config.data.household_columns:
+            yield Finding("note", "data.household: each synthetic person has a household number of its own")
     if table.rows_are_persons:
         return
     if second := second_persons(config, table):
@@ -285,13 +301,20 @@ def _examples(table: Table, name: str) -> str:
 
 
 def _stages(
-    config: RunConfig, table: Table, whole: Table, store: Store | None, policy: Policy | None, *, elsewhere: bool
+    config: RunConfig,
+    table: Table,
+    whole: Table,
+    store: Store | None,
+    policy: Policy | None,
+    above: Mapping[str, str],
+    *,
+    elsewhere: bool,
 ) -> list[Finding]:
     """Findings about the ability of each stage to run; not of anonymization that was decided ``elsewhere``."""
     findings: list[Finding] = []
     _attempt(findings, lambda: check_options(config.evaluate, table.schema))
     _attempt(findings, lambda: refuse_undeclared(config, table.schema))
-    findings += constraint_findings(config, whole)
+    findings += constraint_findings(config, whole, above)
     findings += [Finding.error(problem) for problem in _unknown_columns(config, table)]
     whose = config.data.person_columns, config.data.household_columns
     parts = _attempt(findings, lambda: split(table, config.split, rng_for(0, "split"), *whose))
@@ -299,7 +322,8 @@ def _stages(
         findings += _protection(config, parts.train.without_identifiers())
     if parts is not None and not config.synthesize.is_off:
         people = parts.train.without_identifiers()
-        findings += _attempt(findings, lambda: list(foreseen(people, config.synthesize))) or []
+        among = sequence_generators() if above else tuple(REGISTRY)
+        findings += _attempt(findings, lambda: list(foreseen(people, config.synthesize, among))) or []
         findings += _condition(config, whole, people)
     if parts is not None:
         findings += [] if policy is None else foreseen_evaluation(config, policy, parts.train, parts.control)
@@ -399,7 +423,9 @@ def _of_linked(config: RunConfig) -> list[Finding]:
     joint, said = {one.message for one in identifying}, set[str]()
     for name, table in tables.items():
         own, settled = _own_part(name, table)
-        for finding in diagnose_table(own, table.table):
+        static = table.link.static if isinstance(table, ChildRun) else {}
+        above = {new: f"{config.links.person}.{old}" for old, new in static.items()}
+        for finding in diagnose_table(own, table.table, above=above):
             one = in_table(name, Problem(finding.message, finding.hint, finding.values))
             if one.message.startswith(settled) or one.message in joint:
                 continue
@@ -483,6 +509,14 @@ def _references(run: Pipeline) -> Iterator[Finding]:
                 f"{name}: {len(table.table):,} rows belong to {len(counts) - empty:,} of {len(counts):,} rows of "
                 f"{table.link.parent_name}, up to {counts.max(initial=0):,} to one",
             )
+    for name, rows in run.rows_there.items():
+        read = len(run.sources.tables[name])
+        yield Finding(
+            "note",
+            f"{name}: {read:,} of {rows:,} rows are read, those of {len(run.person.table):,} people who were drawn at "
+            "random: memory does not hold the tables",
+            "a larger split.rows reads more people; so does anonymize.memory_limit on a machine with more memory",
+        )
     for name, lost in run.sources.orphans.items():
         yield Finding("note", f"{name}: {lost:,} rows without a parent are left out (orphans: drop)")
     for name, public in run.sources.public.items():

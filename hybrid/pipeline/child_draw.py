@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import reduce
 
 import numpy as np
 import pandas as pd
@@ -13,6 +14,7 @@ from hybrid.base.errors import GeneratorError
 from hybrid.base.progress import Progress
 from hybrid.base.rng import rng_for
 from hybrid.constraints import Form, HotDeck, Redrawn, Rules, first_draw
+from hybrid.constraints.constraint import LEAST_ROWS
 from hybrid.store import Store
 from hybrid.synthesize import SynthesizeOptions
 from hybrid.synthesize.fitted import FittedGenerator
@@ -20,6 +22,9 @@ from hybrid.synthesize.kept import fit_or_reuse
 from hybrid.table import Column, ColumnFormat, Kind, Role, Schema, Table
 from hybrid.table.schema import concat_rows
 
+DATED = (Kind.DATE, Kind.DATETIME)
+SELDOM = 0.01
+"""Share of the rows that would have a date before that of another's parent, from which an order is no chance."""
 CLOSER = 0.5
 """Spread of the distances, relative to that of the dates themselves, below which distances are learned."""
 
@@ -94,6 +99,61 @@ def find_anchors(table: Table, parents: Table, rows: Rows) -> list[Anchor]:
     return found
 
 
+@dataclass(frozen=True)
+class Floor:
+    """A date of rows that is never before a date of their parents."""
+
+    column: str
+    parent: str
+    """The column of the rows; that of the parents."""
+
+    def below(self, table: Table, parents: Table, rows: Rows) -> Mask:
+        """Rows whose date is before that of their parent; shape (n,), bool."""
+        least, dates = self._compared(table, parents, rows)
+        return np.asarray((dates < least).fillna(False), dtype=bool)
+
+    def raised(self, table: Table, parents: Table, rows: Rows) -> Table:
+        """The table with the date of the parent where that of the row is before it."""
+        least, dates = self._compared(table, parents, rows)
+        raised = dates.mask(dates < least, least)
+        return replace(table, frame=table.frame.assign(**{self.column: raised.astype(dates.dtype)}))
+
+    def _compared(self, table: Table, parents: Table, rows: Rows) -> tuple[pd.Series, pd.Series]:
+        """Dates of the parents, of which a time counts as its day beside a date, and of the rows."""
+        least = parents.frame[self.parent].take(rows).reset_index(drop=True)
+        return table.schema[self.column].kind.type.floor(least), table.frame[self.column].reset_index(drop=True)
+
+
+def find_floors(table: Table, parents: Table, rows: Rows, anchors: Collection[Anchor]) -> list[Floor]:
+    """Dates of rows that are in no row before a date of their parents, though dates of others would be.
+
+    Parameters
+    ----------
+    table : Table, n rows
+    parents : Table, m rows
+    rows : numpy.ndarray, shape (n,), int64
+        Parent of each row.
+    anchors : collection of Anchor
+        Dates that are counted from a date of the parent.
+    """
+    counted = {(one.column, one.parent) for one in anchors if one.later}
+    pairs = (
+        Floor(own.name, above.name)
+        for own in table.schema
+        for above in parents.schema
+        if own.kind in DATED and above.kind in DATED and (own.name, above.name) not in counted
+    )
+    others = rng_for(0, "floors").permutation(len(table))
+    found = []
+    for one in pairs:
+        known = table.frame[one.column].notna().to_numpy() & parents.frame[one.parent].notna().to_numpy()[rows]
+        if known.sum() < LEAST_ROWS or one.below(table, parents, rows).any():
+            continue
+        if one.below(table, parents, rows[others]).mean() >= SELDOM:
+            found.append(one)
+    return found
+
+
 def _micros(values: pd.Series) -> Array:
     """Dates in microseconds since 1970; NaN where missing; shape (n,), float64."""
     dates = values.to_numpy(dtype="datetime64[us]")
@@ -154,6 +214,8 @@ def own_names(other: Table, taken: Table, prefix: str) -> dict[str, str]:
 
 MOST_ROUNDS = 100
 """Rounds of drawing again at most."""
+DATED_ROUNDS = 20
+"""Rounds after which a date before that of its parent is set to it."""
 MOST_LEFT_OUT = 0.05
 """Share of the rows at most that may be left out, since no draw for their parent keeps the rules."""
 
@@ -180,6 +242,8 @@ class ChildDraw:
     """Constraints that the table's rows keep; they may name columns of the person."""
     anchors: Sequence[Anchor]
     """Dates that are learned as distances from a date of the parent."""
+    floors: Sequence[Floor]
+    """Dates that are not before a date of the parent."""
     static: Mapping[str, str]
     """Columns of the person table, and what they are called beside the rows."""
     seed: int
@@ -241,7 +305,8 @@ class ChildDraw:
             whole = with_columns_of(table, drawn.people, drawn.persons[owners], self.static)
             return replace(form.decode(whole.only(encoded.schema.names)), named_persons=owners)
 
-        table, found = _held(draw, self.rules, len(drawn.table), frozenset(self.static.values()), drawing)
+        bounds = Bounds(self.floors, drawn.table)
+        table, found = _held(draw, self.rules, bounds, len(drawn.table), frozenset(self.static.values()), drawing)
         left_out = len(learned) - len(form.learned)
         return table, replace(found, left_out=left_out, records=len(learned)) if self.rules else None
 
@@ -255,10 +320,30 @@ class ChildDraw:
         return known
 
 
+@dataclass(frozen=True)
+class Bounds:
+    """Dates of drawn parents that no row is before."""
+
+    floors: Sequence[Floor]
+    parents: Table
+
+    def broken(self, table: Table) -> Mask:
+        masks = (one.below(table, self.parents, table.persons) for one in self.floors)
+        return reduce(np.logical_or, masks, np.zeros(len(table), dtype=bool))
+
+    def raised(self, table: Table) -> Table:
+        return reduce(lambda found, one: one.raised(found, self.parents, found.persons), self.floors, table)
+
+
 def _held(
-    draw: Callable[[Rows, int], Table], rules: Rules, n_parents: int, fixed: Collection[str], seed: int
+    draw: Callable[[Rows, int], Table],
+    rules: Rules,
+    bounds: Bounds,
+    n_parents: int,
+    fixed: Collection[str],
+    seed: int,
 ) -> tuple[Table, Redrawn]:
-    """Rows of all parents that keep all rules.
+    """Rows of all parents that keep all rules, and are not before dates of their parents.
 
     A row that breaks one is repaired, but for columns of the person. What cannot be is replaced by a row of a further
     draw for the same parent: if all rows of a parent were, those with few rows would be preferred. What no draw can
@@ -275,12 +360,14 @@ def _held(
     thrown = int(rules.broken(table).sum())
     found = replace(found, repaired=max(found.broken - thrown, 0), thrown=thrown, drawn=rows)
     for attempt in range(1, MOST_ROUNDS + 1):
-        broken = rules.broken(table)
+        if attempt == DATED_ROUNDS:
+            table = rules.settle(bounds.raised(table))
+        broken = rules.broken(table) | bounds.broken(table)
         bad = np.unique(table.persons[broken])
         if not len(bad):
             return table, found
         again = repaired(rules.settle(draw(bad, attempt)), attempt)
-        taken, gone = _replacing(table, broken, again.take(~rules.broken(again)), n_parents)
+        taken, gone = _replacing(table, broken, again.take(~rules.broken(again) & ~bounds.broken(again)), n_parents)
         table = rules.settle(_together(table.take(~gone), taken))
     breaking = [rule.constraint.sentence for rule, mask in rules.masks(table) if mask.any()]
     for _ in range(MOST_ROUNDS):  # a row that is left out may change the numbers of others

@@ -29,7 +29,7 @@ from hybrid.hierarchy import Hierarchy
 from hybrid.hierarchy.load import load_hierarchies
 from hybrid.pipeline.anonymization import Anonymization
 from hybrid.pipeline.beside import Beside
-from hybrid.pipeline.child_draw import ChildDraw, DrawnParents, find_anchors, renamed, with_columns_of
+from hybrid.pipeline.child_draw import ChildDraw, DrawnParents, find_anchors, find_floors, renamed, with_columns_of
 from hybrid.pipeline.config import RunConfig
 from hybrid.pipeline.event_labels import EventAnonymization, beside_persons
 from hybrid.pipeline.generation import Generated
@@ -419,18 +419,22 @@ class ChildRun(TableRun):
         parents, of_source = link.parent.kept
         dated = link.parent.learned.take(positions(of_source, link.parent.rows))
         made = drawn[link.parent_name].table
-        anchors = find_anchors(
+        true = (
             self.train.only(self.own),
             link.dependable(link.parent.train),
             positions(link.owners[self.rows], link.parent.rows),
         )
-        about = self.config.synthesize, self.rules, anchors, link.static, self.seed, self.progress, self.store
+        anchors = find_anchors(*true)
+        floors = find_floors(*true, anchors)
+        about = self.config.synthesize, self.rules, anchors, floors, link.static, self.seed, self.progress, self.store
         where, only_kept = link.people.config.synthesize.choice_text, link.people.origin is not None
         draw = ChildDraw(*about, where=where, only_kept=only_kept, attempt=attempt, models=self._models)
         known = {name: positions(one.link.owners[one.kept[1]], of_source) for name, one in link.siblings.items()}
         beside = {name: drawn[name].owners for name in link.siblings}
+        # What ties a row to a date of its person was true before that date was drawn anew below its label.
+        tied = learned if self.anonymization is not None else self.learned.take(positions(ids, self.rows))
         table, redrawn = draw(
-            replace(learned, named_persons=positions(link.owners[ids], of_source)),
+            replace(tied, named_persons=positions(link.owners[ids], of_source)),
             link.dependable(parents, known),
             link.dependable(dated),
             DrawnParents(link.dependable(made, beside), drawn[link.people.name].table, made.persons),

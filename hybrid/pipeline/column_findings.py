@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 
 import pandas as pd
 
@@ -64,7 +64,7 @@ def _about_column(table: Table, name: str) -> Iterator[Finding]:
             "a released CSV file has them as they are: replace them in the source, or set output.format: parquet",
         )
     evidence = evidence_of(column, values)
-    if evidence is not None:
+    if evidence is not None and (evidence.strong or not evidence.partial):
         known = int(values.notna().sum())
         yield Finding(
             "note",
@@ -87,8 +87,13 @@ def _about_column(table: Table, name: str) -> Iterator[Finding]:
             )
 
 
-def constraint_findings(config: RunConfig, table: Table) -> list[Finding]:
+def constraint_findings(config: RunConfig, table: Table, above: Mapping[str, str]) -> list[Finding]:
     """Check every constraint against the columns and the rows of the source.
+
+    Parameters
+    ----------
+    above : mapping of str to str
+        Columns of the person table beside a table, and what constraints call them.
 
     Returns
     -------
@@ -102,7 +107,7 @@ def constraint_findings(config: RunConfig, table: Table) -> list[Finding]:
     except ConfigError as error:
         return [Finding.error(problem) for problem in error.problems]
     if not config.constraints:
-        return _undeclared(config, table)
+        return _undeclared(config, table, above)
     least = least_persons(config)
     rules = Rules.fit(config.constraints, table, least)
     broken = {rule: int(mask.sum()) for rule, mask in rules.masks(table)}
@@ -117,7 +122,7 @@ def constraint_findings(config: RunConfig, table: Table) -> list[Finding]:
     unjudged = [rule.constraint.sentence for rule in rules.rules if rule not in broken]
     notes += [Finding("note", f"constraints: cannot be judged on the source: {sentence}") for sentence in unjudged]
     holding = [Finding("ok", f"{held} constraints hold in all rows of the source")] if held else []
-    return [*holding, *notes, *_undeclared(config, table)]
+    return [*holding, *notes, *_undeclared(config, table, above)]
 
 
 def _extremes(config: RunConfig, table: Table, least: int) -> list[Finding]:
@@ -146,9 +151,11 @@ def _is_of_few(limits: tuple[Limit, Limit], held: pd.Series, least: int) -> bool
     )
 
 
-def _undeclared(config: RunConfig, table: Table) -> list[Finding]:
+def _undeclared(config: RunConfig, table: Table, above: Mapping[str, str]) -> list[Finding]:
     declared = {_named(one) for one in config.constraints}
-    found = [one for one in discover(table) if _named(one.constraint) not in declared]
+    # What is about the person table alone is said there.
+    own = [one for one in discover(table) if not above.keys() >= set(one.constraint.columns)]
+    found = [one for one in own if _named(one.constraint) not in declared]
     rows = {
         "no row of the source breaks them": [one for one in found if not one.broken],
         "few rows of the source break them": [one for one in found if one.broken],
@@ -156,7 +163,7 @@ def _undeclared(config: RunConfig, table: Table) -> list[Finding]:
     return [
         Finding(
             "note",
-            f"not declared, and {how}: {'; '.join(one.constraint.text for one in those)}",
+            f"not declared, and {how}: {'; '.join(one.constraint.renamed(above).text for one in those)}",
             "add those to constraints that every released row must keep",
         )
         for how, those in rows.items()

@@ -65,7 +65,8 @@ def anonymize_below(
 def _searched(options: AnonymizeOptions) -> AnonymizeOptions:
     weights = {ABOVE: 0.0} if options.loss.name not in ("aecs", "discernibility") else {}
     loss = options.loss.model_copy(update={"use": (), "weights": weights})
-    apart = {"models": (), "population": None, "beforehand": None}
+    # Coarser labels of single rows would be labels that no row above has: such rows are left out.
+    apart = {"models": (), "population": None, "beforehand": None, "suppressed": "leave_out"}
     return options.model_copy(update={**apart, "levels": {ABOVE: 0}, "loss": loss})
 
 

@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from functools import cached_property
+from types import MappingProxyType
 
 from markupsafe import Markup
 
@@ -21,7 +22,7 @@ from hybrid.base.hashing import fingerprint
 from hybrid.base.listed_names import ListedNames
 from hybrid.base.manifest import Recorder, StageRecord
 from hybrid.base.progress import Progress, prefixed
-from hybrid.base.rng import rng_for
+from hybrid.base.rng import fresh_seed, rng_for
 from hybrid.evaluation import evaluate
 from hybrid.evaluation.context import Making
 from hybrid.evaluation.measure import Evaluation, MetricResult
@@ -36,6 +37,7 @@ from hybrid.pipeline.identifying_texts import identifying_problems, kept_columns
 from hybrid.pipeline.inputs import Inputs, Sources
 from hybrid.pipeline.links import in_table
 from hybrid.pipeline.private_generation import refuse_spent
+from hybrid.pipeline.read_people import read_people, refuse_too_large
 from hybrid.pipeline.released_keys import with_keys
 from hybrid.pipeline.repetition import (
     control_people,
@@ -108,6 +110,8 @@ class Pipeline(ListedNames, Run[Sources]):
 
     draw: DrawNumber | None = None
     """Number of this draw of the data under the policy, once it is counted; the verdict depends on it."""
+    rows_there: Mapping[str, int] = MappingProxyType({})
+    """Rows of each linked table in its source, where only those of some people were read."""
     _parts: Parts | None = None
     """Training and control persons of a fold; None where the split decides."""
     _whole: Pipeline | None = None
@@ -128,7 +132,13 @@ class Pipeline(ListedNames, Run[Sources]):
         if not self.config.is_linked:
             return Sources({SINGLE: self.person.table}, {}, {}, {})
         self.progress("read", 0, 1)
-        return read_sources(self.config)
+        if not refuse_too_large(self.config):
+            return read_sources(self.config)
+        key = fingerprint("people", self.config.name, self.config.split)
+        seed = self.given_seed
+        seed = self.store.get_or_compute("seed", key, fresh_seed) if seed is None else seed
+        found, self.rows_there = read_people(self.config, seed)
+        return found
 
     @cached_property
     def person(self) -> TableRun:

@@ -567,10 +567,6 @@ REFUSALS: dict[str, dict[str, tuple[str, str]]] = {
             "anonymize.engine: {0} knows no labels of the person above a row",
             "use anonymize.engine: exact",
         ),
-        "anonymize.suppressed: coarsen": (
-            "anonymize.suppressed: coarsen would give rows of other tables labels that their persons do not have",
-            "leave suppressed out",
-        ),
     },
 }
 """For each mode the features that it does not have: what is wrong, and what to do."""

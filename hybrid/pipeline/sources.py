@@ -36,7 +36,7 @@ def read_sources(config: RunConfig) -> Sources:
     problems: list[Problem] = []
     read: dict[str, Table] = {}
     for name in (*config.views, *config.public):
-        with _collected(problems, name):
+        with collected(problems, name):
             read[name] = config.load_source(name)
     if problems:
         raise ConfigError([*problems, *_all_columns(config, read)])
@@ -75,8 +75,42 @@ def link_sources(config: RunConfig, read: Mapping[str, Table], *, made: bool = F
     return found
 
 
+def key_problems(config: RunConfig, keys: Mapping[str, Table]) -> list[Problem]:
+    """Problems of the columns that link tables; ``keys`` may lack all other columns."""
+    tables = config.links.tables
+    problems: list[Problem] = []
+    for name, table in keys.items():
+        links = tables[name].model_copy(update={"order": None, "references": {}})
+        problems += [*_columns(name, links, table), *_pair_columns(name, links, keys)]
+    return problems or [one for name, table in keys.items() for one in _key(name, tables[name].key, table)]
+
+
+def parent_problems(config: RunConfig, name: str, table: Table) -> list[Problem]:
+    """Problems of the column with the parent's key; ``table`` may lack all other columns."""
+    links = config.links.tables[name].model_copy(update={"key": None, "order": None, "references": {}})
+    return _columns(name, links, table)
+
+
+def places_of_parents(links: LinkOptions, name: str, tables: Mapping[str, Table]) -> Rows:
+    """Row of the parent of each row of a table, -1 where there is none; shape (n,), int64."""
+    parent = links.tables[name].parent
+    assert parent is not None
+    key = tables[parent.table].frame[links.tables[parent.table].key]
+    return places_of(key, parent_keys(parent, tables[name], tables))
+
+
+def lost_rows(config: RunConfig, name: str, places: Rows) -> tuple[dict[str, int], list[Problem]]:
+    """Number of rows without a parent where these are left out, and else the problem that they are."""
+    options = config.links.tables[name]
+    assert options.parent is not None
+    lost = int((places < 0).sum())
+    if options.parent.orphans == "drop":
+        return {name: lost}, []
+    return {}, [_orphans(name, options, lost, len(places))] if lost else []
+
+
 @contextmanager
-def _collected(problems: list[Problem], name: str) -> Iterator[None]:
+def collected(problems: list[Problem], name: str) -> Iterator[None]:
     """Collect the problems of one table instead of raising them."""
     try:
         yield
@@ -154,13 +188,13 @@ def _linked(config: RunConfig, read: Mapping[str, Table], problems: list[Problem
         options, table = config.links.tables[name], read[name].without_left_out()
         if options.parent is None:
             tables[name] = replace(table, named_persons=np.arange(len(table)))
-            with _collected(problems, name):
+            with collected(problems, name):
                 tables[name] = with_households(tables[name], view.data.household_columns)
             continue
         parent = tables[options.parent.table]
         through = pairs_of(config.links, name)
         table = table if through is None else table.take(preferred_first(table, through))
-        with _collected(problems, name):
+        with collected(problems, name):
             table = with_order(table, view.data.order)
         key = parent.frame[config.links.tables[options.parent.table].key]
         found = places_of(key, parent_keys(options.parent, table, read))

@@ -137,7 +137,7 @@ def guarantee_sentence(
     else:
         start = [*_anonymity(anonymization), *_searched(config, anonymization)]
         start += [*_person_table(config, anonymization), *_restored(config, anonymization)]
-    start += [*_constrained(config), *_conditional(config), *_filtered(config), *_raked(config)]
+    start += [*_taken(config), *_constrained(config), *_conditional(config), *_filtered(config), *_raked(config)]
     k = 0 if anonymization is None else anonymization.k
     several = _several_rows(config)
     tables = [config.get("data") or {}, *(config.get("tables") or {}).values()]
@@ -370,6 +370,13 @@ def _sampled(config: Mapping[str, Any], records: str, anonymization: Anonymizati
 
 def _sampled_first(config: Mapping[str, Any]) -> bool:
     return SampleOptions.model_validate(config.get("sample") or {}).effective.order == "pre"
+
+
+def _taken(config: Mapping[str, Any]) -> Iterator[str]:
+    used = (config.get("split") or {}).get("rows")
+    if used is not None:
+        what = "people, with all of their rows," if is_linked(config) else "records"
+        yield f"At most {used:,} {what} were drawn at random from the source, and nothing was learned from others."
 
 
 def is_linked(config: Mapping[str, Any]) -> bool:

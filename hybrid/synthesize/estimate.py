@@ -7,7 +7,7 @@ virtual machine, Adult census, 2026); :func:`slowness` says how much slower the 
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import replace
 from functools import cache
 
@@ -78,10 +78,13 @@ def reference_cost(table: Table, options: SynthesizeOptions) -> tuple[Cost, Sequ
     return generator.cost(features, len(table), own), features
 
 
-def foreseen(table: Table, options: SynthesizeOptions) -> Iterator[Finding]:
-    """Forecast of time and memory before the generator starts; parameters as :func:`estimate`."""
+def foreseen(table: Table, options: SynthesizeOptions, among: Iterable[str] = REGISTRY) -> Iterator[Finding]:
+    """Forecast of time and memory before the generator starts.
+
+    Parameters as :func:`estimate`; ``among``: generators that could take its place.
+    """
     cost, widths = estimate(table, options)
-    others = (name for name in REGISTRY if name != options.generator)
+    others = (name for name in among if name != options.generator)
     elsewhere = ((name, estimate(table, SynthesizeOptions(generator=name))[0].seconds) for name in others)
     listed = ", ".join(f"{name} {in_words(seconds)}" for name, seconds in sorted(elsewhere, key=lambda one: one[1]))
     yield Finding(

@@ -66,20 +66,27 @@ def copy_csv(file: File, options: ReadOptions, target: Path) -> None:
     target : Path
         The Parquet file, with a column of texts for each of the CSV file.
     """
+    schema = pa.schema([(name, pa.string()) for name in _header(file, options)])
+    with pq.ParquetWriter(target, schema) as writer:
+        for cells in parts_of_csv(file, options):
+            writer.write_table(cells)
+
+
+def parts_of_csv(file: File, options: ReadOptions) -> Iterator[pa.Table]:
+    """Cells of a CSV file as texts, a part of the rows at a time; errors as of :func:`copy_csv`."""
     header = _header(file, options)
     problems = column_problems(str(file), header, options)
     if problems:
         raise DataError(problems)
     wrong: list[Any] = []
     n_lines, last = 0, None
-    with pq.ParquetWriter(target, pa.schema([(name, pa.string()) for name in header])) as writer:
-        for cells, is_end in _parts(file, header, options, wrong):
-            problems = _problems(file, cells, header, options, n_lines, is_end=is_end)
-            if problems:
-                raise DataError(problems)
-            writer.write_table(cells.rename_columns(header))
-            n_lines += line_of(cells, header, cells.num_rows) - line_of(cells, header, 0)
-            last = cells
+    for cells, is_end in _parts(file, header, options, wrong):
+        problems = _problems(file, cells, header, options, n_lines, is_end=is_end)
+        if problems:
+            raise DataError(problems)
+        yield cells.rename_columns(header)
+        n_lines += line_of(cells, header, cells.num_rows) - line_of(cells, header, 0)
+        last = cells
     if last is None:
         raise DataError(f"{file}: the table has a header and no rows", hint="point to a table with rows")
     n_short = _refuse_wrong_length(file, header, wrong, options, last.num_rows)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
@@ -10,11 +10,18 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 from pyarrow.fs import FileType
 
+from hybrid.base.arrays import Mask
 from hybrid.base.errors import DataError
 from hybrid.base.resources import available_bytes
 from hybrid.table.arrow import is_text
-from hybrid.table.csv_files import estimated_shape, read_csv
-from hybrid.table.file_formats import PARQUET_SUFFIXES, SPREADSHEET_SUFFIXES, STATISTICS_SUFFIXES, TYPED_SUFFIXES
+from hybrid.table.csv_files import estimated_shape, parts_of_csv, read_csv
+from hybrid.table.file_formats import (
+    PARQUET_SUFFIXES,
+    SPREADSHEET_SUFFIXES,
+    STATISTICS_SUFFIXES,
+    TYPED_SUFFIXES,
+    is_csv,
+)
 from hybrid.table.file_problems import refuse_other_format
 from hybrid.table.files import File
 from hybrid.table.read_options import ReadOptions
@@ -81,6 +88,70 @@ def read_table(path: Path | File, options: ReadOptions) -> Table:
     if (before.size, before.mtime_ns) != (after.size, after.mtime_ns):
         raise DataError(f"{file}: the file was changed while it was read", hint="run again when it is complete")
     return typed_table(str(file), raw, options, keep_types=file.suffix in TYPED_SUFFIXES, stored=stored)
+
+
+_INDEX = "__index_level_"
+"""Begin of the names under which pandas stores a row index: a row number, never data."""
+_PART = 1 << 17
+"""Rows of a Parquet file that are looked at together."""
+
+
+def reads_parts(file: File) -> bool:
+    """True for a file that :func:`read_part` reads: CSV or Parquet."""
+    return file.suffix in PARQUET_SUFFIXES or is_csv(file.path)
+
+
+def read_part(
+    file: File, options: ReadOptions, columns: Collection[str] | None = None, rows: Mask | None = None
+) -> Table:
+    """Some columns, or some rows, of a file that memory need not hold as a whole.
+
+    Parameters
+    ----------
+    columns : collection of str, optional
+        Those that the file lacks are left out.
+    rows : numpy.ndarray, shape (n_rows,), bool, optional
+
+    Errors as :func:`read_table`.
+    """
+    kept, at = [], 0
+    for part in _parts_of(file, options, columns):
+        kept.append(part if rows is None else part.filter(pa.array(rows[at : at + len(part)])))
+        at += len(part)
+    return _typed_part(file, options, columns, pa.concat_tables(kept))
+
+
+def column_parts(file: File, options: ReadOptions, name: str) -> Iterator[Table]:
+    """One column of a file, a part of the rows at a time; errors as :func:`read_table`."""
+    for part in _parts_of(file, options, [name]):
+        yield _typed_part(file, options, [name], part)
+
+
+def _parts_of(file: File, options: ReadOptions, columns: Collection[str] | None) -> Iterator[pa.Table]:
+    before = file.info()
+    parts = _parquet_parts(file, columns) if file.suffix in PARQUET_SUFFIXES else parts_of_csv(file, options)
+    for part in parts:
+        yield part if columns is None else part.select([name for name in part.column_names if name in columns])
+    after = file.info()
+    if (before.size, before.mtime_ns) != (after.size, after.mtime_ns):
+        raise DataError(f"{file}: the file was changed while it was read", hint="run again when it is complete")
+
+
+def _typed_part(file: File, options: ReadOptions, columns: Collection[str] | None, part: pa.Table) -> Table:
+    if columns is not None:
+        known = {name: one for name, one in options.columns.items() if name in columns}
+        options = options.model_copy(update={"columns": known, "unlisted": "insensitive"})
+    stored = parquet_metadata(file).schema.to_arrow_schema() if file.suffix in PARQUET_SUFFIXES else None
+    return typed_table(str(file), part, options, keep_types=file.suffix in TYPED_SUFFIXES, stored=stored)
+
+
+def _parquet_parts(file: File, columns: Collection[str] | None) -> Iterator[pa.Table]:
+    names = [name for name in parquet_metadata(file).schema.to_arrow_schema().names if not name.startswith(_INDEX)]
+    named = [name for name in names if columns is None or name in columns]
+    with readable(file):
+        for batch in pq.ParquetFile(file.path, filesystem=file.filesystem).iter_batches(_PART, columns=named):
+            batch.validate(full=True)
+            yield pa.Table.from_batches([batch]).replace_schema_metadata(None)
 
 
 def parquet_metadata(file: File) -> pq.FileMetaData:
@@ -163,6 +234,5 @@ def _read_parquet(file: File, options: ReadOptions) -> tuple[pa.Table, pa.Schema
     for name in raw.column_names:
         with readable(file, f"column {name!r} holds values that its type does not allow"):
             raw[name].validate(full=True)
-    # pandas stores a row index as a column of its own: a row number, never data.
-    index = [name for name in raw.column_names if name.startswith("__index_level_")]
+    index = [name for name in raw.column_names if name.startswith(_INDEX)]
     return raw.drop_columns(index).replace_schema_metadata(None), stored

@@ -9,7 +9,7 @@ import numpy as np
 import pandas as pd
 from pydantic import Field, model_validator
 
-from hybrid.base.arrays import Array, Codes, Mask
+from hybrid.base.arrays import Array, Codes, Mask, Rows
 from hybrid.base.errors import ConfigError, DataError
 from hybrid.base.options import Options
 from hybrid.table.persons import kept_together, person_groups
@@ -176,7 +176,12 @@ def _used(table: Table, options: SplitOptions, rng: np.random.Generator) -> Tabl
         )
     if options.rows is None or options.rows >= len(table):
         return table
-    return table.take(np.sort(rng.permutation(len(table))[: options.rows]))
+    return table.take(drawn_rows(len(table), options.rows, rng))
+
+
+def drawn_rows(n_rows: int, used: int, rng: np.random.Generator) -> Rows:
+    """Rows that are used of a table, drawn at random, in their order."""
+    return np.sort(rng.permutation(n_rows)[:used])
 
 
 def control_mask(persons: Codes, options: SplitOptions, rng: np.random.Generator) -> Array:

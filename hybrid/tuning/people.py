@@ -15,6 +15,7 @@ from hybrid.pipeline.child_draw import own_names, with_columns_of
 from hybrid.pipeline.config import SINGLE, RunConfig
 from hybrid.pipeline.inputs import Inputs, Sources
 from hybrid.pipeline.pipeline import Pipeline
+from hybrid.pipeline.read_people import read_people, refuse_too_large
 from hybrid.pipeline.repetition import some_people
 from hybrid.pipeline.seeds import keep_split
 from hybrid.pipeline.sources import read_sources
@@ -56,7 +57,8 @@ class TuningPeople:
         zone : Path
             The private zone.
         """
-        sources = read_sources(config)
+        too_large = config.is_linked and refuse_too_large(config)
+        sources = read_people(config, seed or 0)[0] if too_large else read_sources(config)
         table = sources.tables[config.links.person]
         split_seed = keep_split(zone, config, table) if seed is None else seed
         parts = Inputs(config, Recorder(), progress, table).split(split_seed)

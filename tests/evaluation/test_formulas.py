@@ -107,7 +107,7 @@ def test_predicates_single_out_in_the_table_and_are_distinct() -> None:
     rng = np.random.default_rng(4)
     tables = make_people(300, rng), make_people(300, rng), make_people(300, rng)
     context = Context(*tables, EvaluateOptions(attacks=150), 1)
-    index = Index(context.encoded("table"), context.encoding.cardinality)
+    index = Index(context.encoded("table"), context.encoding.cardinality, context.persons("table"))
     one = univariate_predicates(context, index)
     frame = tables[2].frame
     singles = sum(int((frame[name].value_counts() == 1).sum()) for name in frame)

@@ -227,7 +227,10 @@ def test_index_counts_what_a_scan_counts(seed: int) -> None:
     predicates = Predicates(columns.astype(np.int32), ends[..., 0].astype(np.int32), ends[..., 1].astype(np.int32))
     values = rows.ranks.T[columns]
     scan = ((values >= ends[..., :1]) & (values <= ends[..., 1:])).all(axis=1).sum(axis=1)
-    assert Index(rows, encoding.cardinality).count(predicates).tolist() == np.minimum(scan, 2).tolist()
+    assert (
+        Index(rows, encoding.cardinality, np.arange(len(rows))).count(predicates).tolist()
+        == np.minimum(scan, 2).tolist()
+    )
 
 
 @pytest.mark.parametrize("missing", [True, False])

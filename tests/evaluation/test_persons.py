@@ -214,3 +214,39 @@ def test_siblings_of_a_record_do_not_hide_a_leak(name: str) -> None:
     assert isinstance(clean, Measure) and isinstance(found, Measure)
     assert clean.excess is not None and clean.excess[1] < 0 < clean.excess[2]
     assert found.excess is not None and found.excess[1] > 0.3
+
+
+def lasting(n_persons: int, rows: int, rng: np.random.Generator) -> Table:
+    """Some rows of each person with the same number of 4,000, such as a birth."""
+    persons = np.repeat(np.arange(n_persons), rows)
+    age, ward = rng.integers(0, 4_000, n_persons)[persons], rng.integers(0, 6, n_persons)[persons]
+    return visits_of(age, ward, np.zeros(len(persons)), persons)
+
+
+def singled(*parts: Table) -> Measure:
+    outcome = REGISTRY["singling_out_univariate"].measure(Context(*parts, EvaluateOptions())).outcome
+    assert isinstance(outcome, Measure) and outcome.details["attacks"] > 100
+    return outcome
+
+
+def test_people_are_cut_to_one_number_with_all_of_their_rows() -> None:
+    """Of three rows of a training person, cut to a third, one would stand alone, and those of control never do."""
+    risks = []
+    for seed in range(4):
+        rng = np.random.default_rng(seed)
+        risks.append(singled(lasting(900, 3, rng), lasting(300, 3, rng), lasting(900, 3, rng)).value)
+    assert abs(np.mean(risks)) < 0.06, risks
+
+
+def test_every_row_three_times_singles_nobody_in_or_out() -> None:
+    rng = np.random.default_rng(3)
+    parts = [lasting(500, 1, rng), lasting(200, 2, rng), lasting(400, 1, rng)]
+    thrice = [part.take(np.repeat(np.arange(len(part)), 3)) for part in parts]  # type: ignore[arg-type]
+    assert singled(*parts) == singled(*thrice)
+
+
+def test_a_copy_of_persons_singles_them_out() -> None:
+    rng = np.random.default_rng(5)
+    train = lasting(900, 3, rng)
+    low = singled(train, lasting(300, 3, rng), train).low
+    assert low is not None and low > 0.5

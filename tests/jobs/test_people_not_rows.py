@@ -40,8 +40,8 @@ from hybrid.publication.verdict import Verdict
 from hybrid.report import compare_tables
 from hybrid.sample.draw import group_shares
 from hybrid.table import Table
+from tests.jobs.patient_visits import SECRET, people_in, visits
 
-SECRET = b"twelve bytes"
 MADE = datetime(2026, 11, 20, tzinfo=UTC)
 CONFIG = """version: 1
 name: visits
@@ -68,23 +68,6 @@ evaluate: {metrics: [identical_match], original: false, baseline: false, power: 
 """
 
 
-def visits() -> pd.DataFrame:
-    """Some 400 visits of 160 patients; one of them has six, with a ward, a diagnosis and a cost of her own."""
-    rng = np.random.default_rng(7)
-    rows = rng.integers(1, 5, 160)
-    rows[0] = 6
-    whose = np.repeat(np.arange(160), rows)
-    years, sexes = rng.integers(1940, 2005, 160), rng.choice(["m", "f"], 160)
-    frame = pd.DataFrame(
-        {"patient_id": [f"P{at:04d}" for at in whose], "birth_year": years[whose], "sex": sexes[whose]}
-    )
-    frame["ward"] = rng.choice(["A", "B", "C"], len(frame))
-    frame["diagnosis"] = rng.choice(["flu", "copd", "burn"], len(frame))
-    frame["cost"] = rng.gamma(2, 50, len(frame)).round(2)
-    frame.loc[whose == 0, ["ward", "diagnosis", "cost"]] = ["Rare ward", "Orphan disease", 98765.43]
-    return frame
-
-
 @dataclass
 class Case:
     """A folder with the table, its rows written as often."""
@@ -107,11 +90,6 @@ class Case:
     def run(self) -> Path:
         write_run(self.pipeline, self.folder / "run")
         return self.folder / "run"
-
-
-def people_in(text: str) -> list[str]:
-    """Numbers of people that a text states, and shares of them."""
-    return re.findall(r"(?:about|fewer than|of|holds|at least)? ?\d[\d,]* (?:% of the )?(?:persons|people)", text)
 
 
 def init(case: Case) -> Any:

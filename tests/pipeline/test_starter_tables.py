@@ -16,8 +16,9 @@ from hybrid.base.errors import ConfigError, DataError
 from hybrid.pipeline.links import LinkOptions
 from hybrid.pipeline.starter import GuessedLinks, guess_links, read_database, read_folder, write_links
 from hybrid.pipeline.starter.column_names import denotes_people, name_likeness
+from hybrid.pipeline.starter.guessed_roles import evidence_of
 from hybrid.pipeline.starter.references import Declared, find_key, find_references, find_tree
-from hybrid.table import Role, Table
+from hybrid.table import Column, Kind, Role, Table
 from hybrid.table.data_options import DataOptions
 from hybrid.table.typed_table import read_frame
 from tests.pipeline.several_tables import write_clinic
@@ -294,3 +295,21 @@ def test_a_linked_table_of_hundreds_of_columns_gets_no_constraints_and_a_note(tm
     pd.concat([frame, more], axis=1).to_csv(tmp_path / "medications.csv", index=False)
     notes = guess_links(read_folder(tmp_path)).notes
     assert "no constraints between columns were looked for in medications: more than 200 columns" in notes
+
+
+def test_members_of_a_household_and_taught_subjects(tmp_path: Path) -> None:
+    """A number of a household is a question; a subject of few words in many rows is taught, of numbers treated."""
+    rng = np.random.default_rng(2)
+    pupils = pd.DataFrame({"pupil_no": range(300), "family_no": np.arange(300) // 2 + 9_000, "grade": 5})
+    rows = pd.DataFrame({"pupil_no": rng.integers(0, 300, 900), "subject": rng.choice(["Art", "Maths", "Sports"], 900)})
+    for name, frame in {"pupils": pupils, "marks": rows.assign(mark=rng.integers(1, 7, 900))}.items():
+        frame.to_csv(tmp_path / f"{name}.csv", index=False)
+    guessed = guess_links(read_folder(tmp_path))
+    assert any("tables.pupils.household: family_no keeps its members on one side" in note for note in guessed.notes)
+    roles = {one.column.name: one.role for one in guessed.tables[1].columns}
+    assert roles["subject"].role is Role.UNDECIDED and "its values do not" in roles["subject"].reason
+    said = evidence_of(Column("subject", Role.INSENSITIVE, Kind.CATEGORICAL), rows["subject"])
+    assert said is not None and said.partial and not said.strong, "it is no open point of a verdict, once decided"
+    people = table(subject=[f"S-{at % 12:02d}" for at in range(900)], doctor_id=["Meyer", "Ott", "Roth"] * 300)
+    found = {name: evidence_of(people.schema[name], people.frame[name]) for name in people.schema.names}
+    assert all(one is not None and not one.partial for one in found.values())

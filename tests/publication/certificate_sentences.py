@@ -222,6 +222,10 @@ FALSIFIERS: Falsifiers = {
         f"{EVENTS}::test_sampled_people_bring_their_rows",
         f"{EVENTS}::test_other_configurations_are_as_before",
     ),
+    r"At most .* (records|people, with all of their rows,) were drawn at random from the source, and nothing was "
+    r"learned from others\.": (
+        "tests/pipeline/tables/test_read_people.py::test_the_people_are_read_with_all_of_their_rows_and_no_other",
+    ),
     r"In .* were generalized: every row that was not suppressed has, .* at least \d+ persons \(checked again on the "
     r"finished table\); .* rows were suppressed, and with them all rows of .* persons who have any\.": LABELS_BELOW,
     r"(Two|Three) rows of a person in .*, and the number of rows .*: k-anonymity of whole histories is not "

@@ -115,6 +115,8 @@ CONFIGS: tuple[Content, ...] = (
     LINKED | {"protect": {}},
     LINKED | {"synthesize": {"where": "age > 60", "filter": {"score": "alpha", "action": "drop"}}},
     {"data": {"household": "home"}},
+    {"split": {"rows": 2000}},
+    LINKED | {"split": {"rows": 2000}},
 )  # fmt: skip
 WAYS = (
     {"column": "Ward", "method": "keep"},

@@ -32,6 +32,8 @@ from hybrid.table.codings import decimals_of, numbers_of
 LEAST_DATED = 20
 """Rows with both dates, so that their order is suggested: people who died are few."""
 SECONDS_OF_A_DAY = 86_400
+DATES_BY_CHANCE = 0.02
+"""As BY_CHANCE, of dates: births lie long before most others."""
 IN_ORDER = 1e-3
 """Probability that independent dates are in order in all these rows."""
 
@@ -63,11 +65,12 @@ class Le(Constraint):
             both = table.frame[[low.name, high.name]].dropna()
             first, second = _compared(both[low.name], both[high.name], high)
             few = len(both) < (LEAST_DATED if allowed else LEAST_ROWS)
+            least = DATES_BY_CHANCE if allowed else BY_CHANCE
             if few or (first > second).mean() > allowed or not (first < second).any():
                 continue
             shuffled = second.iloc[rng.permutation(len(both))].set_axis(both.index)
             out_of_order = float((first > shuffled).mean())
-            if out_of_order >= BY_CHANCE and (1 - out_of_order) ** len(both) <= IN_ORDER:
+            if out_of_order >= least and (1 - out_of_order) ** len(both) <= IN_ORDER:
                 yield cls(le=(low.name, high.name))
 
     def holds(self, table: Table) -> bool:

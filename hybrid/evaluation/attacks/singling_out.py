@@ -1,7 +1,7 @@
-"""Singling out by predicates that fit exactly one training record.
+"""Singling out by predicates that fit exactly one training person.
 
 Giomi et al. 2023, section 4.1; thesis section 3.2. Predicates are learned from the table alone. Their success on
-the training records is compared with their success on as many control records.
+training people is compared with their success on as many control people, all rows of a person together.
 """
 
 from __future__ import annotations
@@ -13,15 +13,17 @@ from typing import Any, NamedTuple
 import numpy as np
 import pandas as pd
 
-from hybrid.base.arrays import Array
+from hybrid.base.arrays import Array, Codes
 from hybrid.base.keys import pack
 from hybrid.evaluation.attacks.outcome import Attack, attacked, worst
-from hybrid.evaluation.context import Context
+from hybrid.evaluation.context import Context, Role
 from hybrid.evaluation.engine.encoding import Encoded
 from hybrid.evaluation.engine.intervals import clustered_error
 from hybrid.evaluation.engine.threads import in_chunks
 from hybrid.evaluation.families import attack
 from hybrid.evaluation.measure import Measure, NotComputable, Outcome
+from hybrid.table.holders import holders
+from hybrid.table.persons import person_groups
 
 
 @dataclass(frozen=True)
@@ -60,7 +62,7 @@ class Predicates:
 
 
 class Index:
-    """The rows of a table sorted by every column, for counting.
+    """The rows of a table sorted by every column, for counting people.
 
     Parameters
     ----------
@@ -68,11 +70,17 @@ class Index:
         The rows.
     cardinality : numpy.ndarray, shape (p,)
         Size of each column's vocabulary.
+    persons : numpy.ndarray, shape (n,), int64
+        Person of each row.
     """
 
-    def __init__(self, table: Encoded, cardinality: Array) -> None:
+    def __init__(self, table: Encoded, cardinality: Array, persons: Codes) -> None:
         self.ranks = np.ascontiguousarray(table.ranks.T)
         p, n = self.ranks.shape
+        groups = person_groups(persons)
+        self.people = int(groups.max(initial=-1)) + 1
+        """Number of persons."""
+        self._owners = np.empty(0, dtype=np.int64) if self.people == n else groups
         # Numbers of 16 bits are sorted by their digits, several times faster than wider ones by comparing.
         narrow = np.uint16 if cardinality.max(initial=0) < np.iinfo(np.uint16).max else np.int32
         self.order = np.argsort((self.ranks + 1).astype(narrow), axis=1, kind="stable").astype(np.int32)
@@ -82,11 +90,20 @@ class Index:
             self.starts[c] = np.concatenate([[0], np.cumsum(counts)])
 
     def count(self, predicates: Predicates) -> Array:
-        """Rows that fulfil each predicate, counted up to 2: shape (m,), int8."""
+        """Persons who fulfil each predicate by a row, counted up to 2: shape (m,), int8."""
         return self.find(predicates)[0]
 
+    def whose(self, rows: Array) -> Array:
+        """Person of each row; -1 stays."""
+        return np.where(rows < 0, rows, self._owners[rows]) if len(self._owners) else rows
+
+    def held(self, column: int) -> Array:
+        """Persons who have each rank of a column, that of missing values first."""
+        ranks, size = self.ranks[column] + 1, self.starts.shape[1] - 1
+        return holders(ranks, size, self._owners) if len(self._owners) else np.bincount(ranks, minlength=size)
+
     def find(self, predicates: Predicates, most: int = 2) -> tuple[Array, Array]:
-        """Rows that fulfil each predicate, and one of them.
+        """Persons who fulfil each predicate by a row, and one of the rows.
 
         Counted up to ``most`` (127 or less); -1 where there is none.
 
@@ -108,6 +125,7 @@ class Index:
                 self.order,
                 self.starts,
                 self.ranks,
+                self._owners,
                 start,
                 stop,
                 most,
@@ -138,66 +156,70 @@ class Tables(NamedTuple):
     train: Index
     control: Index
     size: int
-    """Records that both sides are cut to: those of the smaller one."""
+    """People that both sides are cut to: those of the smaller one."""
 
 
 def tables_of(context: Context) -> Tables:
     """The judged table, train and control, sorted for counting."""
 
     def index() -> Tables:
-        sides = [context.encoded(role) for role in ("table", "train", "control")]
-        table, train, control = (Index(side, context.encoding.cardinality) for side in sides)
-        return Tables(table, train, control, min(len(sides[1]), len(sides[2])))
+        def sorted_rows(role: Role) -> Index:
+            return Index(context.encoded(role), context.encoding.cardinality, context.persons(role))
+
+        table, train, control = sorted_rows("table"), sorted_rows("train"), sorted_rows("control")
+        return Tables(table, train, control, min(train.people, control.people))
 
     return context.once("singling out", index)
 
 
 def _singled(index: Index, size: int, predicates: Predicates) -> tuple[Array, Array]:
-    """Probability that each predicate fits exactly one of ``size`` records.
+    """Probability that each predicate fits exactly one of ``size`` people.
 
-    The records are random; the second result is a record that the predicate fits. Of n records, of which N fulfil the
+    The people are random; the second result is one whom the predicate fits. Of n people, of whom N fulfil the
     predicate, exactly one of them is drawn with the hypergeometric probability N C(n - N, size - 1)/C(n, size): 1 or 0
-    where all records are taken.
+    where all are taken. All rows of a person are taken together: of a person's rows alone, one would seem to stand
+    alone in train, from which more is cut away.
 
     Returns
     -------
     probability : numpy.ndarray, shape (m,), 0..1
-    record : numpy.ndarray, shape (m,), int64, -1 for none
+    person : numpy.ndarray, shape (m,), int64, -1 for none
     """
     from scipy.stats import hypergeom
 
-    n = index.ranks.shape[1]
-    counts, record = index.find(predicates, 2 if n == size else MOST)
-    return (counts == 1).astype(float) if n == size else hypergeom.pmf(1, n, np.arange(MOST + 1), size)[counts], record
+    n = index.people
+    counts, rows = index.find(predicates, 2 if n == size else MOST)
+    alone = (counts == 1).astype(float) if n == size else hypergeom.pmf(1, n, np.arange(MOST + 1), size)[counts]
+    return alone, index.whose(rows)
 
 
 def success(tables: Tables, predicates: Predicates, confidence: float) -> Attack | NotComputable:
-    """Share of the predicates that fit exactly one record.
+    """Share of the predicates that fit exactly one person.
 
     In train and in control, both cut to one size.
     """
     if len(predicates) < MIN_PREDICATES:
         return NotComputable(f"only {len(predicates)} predicates single out a row of the table", "too_few")
-    about, n = tables.table.find(predicates)[1], len(predicates)
+    about, n = tables.table.whose(tables.table.find(predicates)[1]), len(predicates)
     (mine, of_train), (other, of_control) = (
         _singled(index, tables.size, predicates) for index in (tables.train, tables.control)
     )
     worth = _independent(mine, about, of_train), _independent(other, about, of_control)
-    reach = tables.size / tables.train.ranks.shape[1]
+    reach = tables.size / tables.train.people
     return attacked(float(mine.sum()), float(other.sum()), n, n, confidence, reach, worth)
 
 
 def _independent(singled: Array, about: Array, found: Array) -> float:
     """Number of independent predicates that these are worth.
 
-    Those about one row, or one person, succeed or fail together.
+    Those about one person succeed or fail together.
 
     Parameters
     ----------
     singled : numpy.ndarray, shape (m,)
-        Probability that each predicate fits exactly one record, 0..1.
+        Probability that each predicate fits exactly one person, 0..1.
     about, found : numpy.ndarray, shape (m,), int
-        The table's row that each predicate is about, and a record that it fits (-1: none).
+        The table's person that each predicate is about, and a person whom it fits (-1: none).
     """
     alone = np.where(found < 0, found.max(initial=0) + 1 + np.arange(len(found)), found)
     rate, error = float(singled.mean()), clustered_error(singled, about, alone)
@@ -216,14 +238,13 @@ def _printed(tables: Tables, predicates: Predicates, confidence: float) -> dict[
 
 
 def univariate_predicates(context: Context, index: Index) -> Predicates:
-    """All predicates on one column that fit exactly one row.
+    """All predicates on one column that fit exactly one person of the table.
 
-    They are a value that occurs once, the extremes, and the only gap.
+    They are a value that one has, the extremes, and the only gap.
     """
     found = []
     for c, ranks in enumerate(index.ranks):
-        counts = np.bincount(ranks + 1)
-        found += [(c, value, value) for value in np.flatnonzero(counts == 1) - 1]
+        found += [(c, value, value) for value in np.flatnonzero(index.held(c) == 1) - 1]
         known = ranks[ranks >= 0]
         if context.encoding.continuous[c] and len(known):
             top = int(context.encoding.cardinality[c]) - 1
@@ -248,10 +269,10 @@ def stratified(predicates: Predicates, limit: int, rng: np.random.Generator) -> 
 
 
 def multivariate_predicates(context: Context, index: Index, n_columns: int, rng: np.random.Generator) -> Predicates:
-    """Distinct conjunctions of a row's columns that fit only that row.
+    """Distinct conjunctions of a row's columns that fit only the row's person.
 
-    They are over ``n_columns`` columns of a random row, and fit exactly one row of the table. "= v" for categories, ">=
-    v" above the column's median and "<= v" otherwise for numbers, "is missing".
+    They are over ``n_columns`` columns of a random row, and fit exactly one person of the table. "= v" for categories,
+    ">= v" above the column's median and "<= v" otherwise for numbers, "is missing".
     """
     p, n = index.ranks.shape
     order = context.encoded("table").order
@@ -273,7 +294,7 @@ def multivariate_predicates(context: Context, index: Index, n_columns: int, rng:
 
 
 def collected(index: Index, draw: Callable[[], Predicates], width: int, limit: int) -> Predicates:
-    """Distinct predicates of random batches that fit exactly one row.
+    """Distinct predicates of random batches that fit exactly one person.
 
     Parameters
     ----------
@@ -302,7 +323,7 @@ def _median(numbers: Array) -> float:
 def singling_out_univariate(context: Context) -> Outcome:
     """Risk of being singled out by one column (METRICS A1).
 
-    R = (r_T - r_C)/(1 - r_C), at most 1, 0 without a leak. Predicates from the table (a value that occurs once, the
+    R = (r_T - r_C)/(1 - r_C), at most 1, 0 without a leak. Predicates from the table (a value that one person has, the
     smallest and largest number, the only missing value), spread evenly over the columns. Interval from Wilson's, over
     the predicates really made.
     """

@@ -165,18 +165,21 @@ def occurrences(
     order: Array,
     starts: Array,
     ranks: Array,
+    owners: Array,
     begin: int,
     end: int,
     most: int,
     out: Array,
     first: Array,
 ) -> None:
-    """Count the rows that fulfil each predicate, and name the first.
+    """Count the persons with a row that fulfils each predicate, and name the first row.
 
-    Counted up to ``most`` (``out``, shape (m,), int8). Predicate i asks ``low[i, c] <= rank in columns[i, c] <= high[i,
+    Counted up to ``most`` (``out``, shape (m,), int8). ``owners``: person of each row; empty where each is another
+    person. Predicate i asks ``low[i, c] <= rank in columns[i, c] <= high[i,
     c]`` for all c; a column of -1 asks nothing. ``order[column]`` lists the rows by rank, ``starts[column][rank + 1]``
     where a rank begins in it. Only rows that fulfil the rarest condition are looked at.
     """
+    seen = np.empty(most, dtype=np.int64)
     for i in range(begin, end):
         rarest, fewest = -1, order.shape[1] + 1
         for c in range(columns.shape[1]):
@@ -196,6 +199,12 @@ def occurrences(
                 if other >= 0 and not low[i, c] <= ranks[other, row] <= high[i, c]:
                     holds = False
                     break
+            if holds and len(owners):
+                for known in range(out[i]):
+                    if seen[known] == owners[row]:
+                        holds = False
+                        break
+                seen[out[i]] = owners[row]
             if holds:
                 out[i] += 1
                 if out[i] == 1:

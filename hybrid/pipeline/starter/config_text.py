@@ -16,7 +16,7 @@ from hybrid.constraints.discover import Suggestion
 from hybrid.constraints.kinds.combinations import Combinations
 from hybrid.pipeline.starter.column_names import has_phrase, vocabulary
 from hybrid.pipeline.starter.columns import GuessedColumn
-from hybrid.pipeline.starter.guessed_roles import MOST_CLASSES
+from hybrid.pipeline.starter.guessed_roles import MOST_CLASSES, repeats
 from hybrid.publication.table_facts import few
 from hybrid.synthesize.generators.cart import leaf_of_sampled
 from hybrid.table import Kind, Role, Table
@@ -119,6 +119,22 @@ def questions(tables: Sequence[AskedTable]) -> Iterator[str]:
             f"do users need {echoes}, which another quasi-identifier nearly tells? excluded, the other stays finer; "
             "kept, each is generalized by itself, and they agree less"
         )
+
+
+def household_notes(
+    table: Table, columns: Sequence[GuessedColumn], person: str | None, section: str = "data"
+) -> Iterator[str]:
+    """Remarks on identifiers that repeat, and whose names have a word for those who live together.
+
+    ``section``: where the option is.
+    """
+    known = vocabulary()
+    for name in (one.column.name for one in columns if one.role.role is Role.IDENTIFIER):
+        if known.households & set(known.split(name)) and name != person and repeats(table.frame[name]):
+            yield (
+                f"{name} looks like the number of a household: {section}.household: {name} keeps its members on one "
+                "side, and the model households asks for several of them in every class"
+            )
 
 
 def refuse_existing(paths: Iterable[Path], force: bool) -> None:

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
 
 from hybrid.constraints.discover import MOST_COLUMNS, discover
 from hybrid.pipeline.starter.column_names import identity_of, vocabulary
 from hybrid.pipeline.starter.columns import guess_columns, named_as_read
-from hybrid.pipeline.starter.config_text import AskedTable, constraints_note, questions
+from hybrid.pipeline.starter.config_text import AskedTable, constraints_note, household_notes, questions
 from hybrid.pipeline.starter.guessed_roles import GuessedRole, person_key, repeats
 from hybrid.pipeline.starter.person_numbers import people_again, second_people
 from hybrid.pipeline.starter.reading import guess_frame_reading, guess_reading
@@ -87,15 +87,6 @@ def _repeating(table: Table, roles: dict[str, GuessedRole]) -> Sequence[str]:
     return shared or people_again(table)
 
 
-def _households(table: Table, roles: dict[str, GuessedRole], person: str | None) -> Iterator[str]:
-    """Identifiers that repeat, and whose names have a word for those who live together."""
-    known = vocabulary()
-    for name, guessed in roles.items():
-        is_named = guessed.role is Role.IDENTIFIER and known.households & set(known.split(name))
-        if is_named and name != person and repeats(table.frame[name]):
-            yield name
-
-
 def _numbers_people(name: str) -> bool:
     """True for names of numbers of people, such as employee_number; not of staff, who serve many people."""
     words, known = set(vocabulary().split(name)), vocabulary()
@@ -129,11 +120,7 @@ def _guessed(path: Path | None, options: DataOptions, table: Table) -> GuessedCo
             f"whose is a row? {', '.join(shared)} repeats, but does not name one person each time: set data.person to "
             "the column that does, or to none if each row is another person"
         )
-    notes += [
-        f"{name} looks like the number of a household: data.household: {name} keeps its members on one side, and "
-        "the model households asks for several of them in every class"
-        for name in _households(table, roles, person)
-    ]
+    notes += household_notes(table, columns, person)
     notes += questions([AskedTable(table, columns, path)])
     rules = guess_rules(with_persons(table, [] if person is None else [person]), columns)
     notes += [f"no l-diversity of {one.model['attribute']} is proposed: {one.against}" for one in rules if one.against]

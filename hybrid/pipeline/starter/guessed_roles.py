@@ -71,6 +71,9 @@ def evidence_of(column: Column, values: pd.Series) -> IdentifierEvidence | None:
         identity = "name"
     if identity == "number" and _is_counter(column, values):
         identity = None
+    if identity == "number" and _names_things(column, values):
+        reason = f"the name suggests {_MEANING[identity]}, its values do not"
+        return IdentifierEvidence(reason, strong=False, partial=True)
     if identity is not None:
         return IdentifierEvidence(f"the name suggests {_MEANING[identity]}", identity)
     if pattern is not None and not pattern.inside:
@@ -99,6 +102,20 @@ def _is_counter(column: Column, values: pd.Series) -> bool:
         return False
     first, last = int(known.min()), int(known.max())
     return first in (0, 1) and last - first + 1 == distinct
+
+
+def _names_things(column: Column, values: pd.Series) -> bool:
+    """True for few words, without a digit, in a table of many rows each: a subject is a person, or is taught.
+
+    Not for staff, of whom there may be as few.
+    """
+    known = vocabulary()
+    if column.kind is not Kind.CATEGORICAL or known.staff & set(known.split(column.name)):
+        return False
+    texts = values.dropna()
+    distinct = texts.drop_duplicates()
+    few = 1 < len(distinct) <= FEWEST_PERSONS and len(texts) > FEWEST_PERSONS * len(distinct)
+    return few and not distinct.astype("string").str.contains(r"\d").any()
 
 
 def repeats(values: pd.Series) -> bool:

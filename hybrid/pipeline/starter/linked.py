@@ -32,6 +32,7 @@ from hybrid.pipeline.starter.config_text import (
     constraints_note,
     drawing_lines,
     head_lines,
+    household_notes,
     in_the_users_language,
     labels_line,
     publish_lines,
@@ -110,6 +111,7 @@ class GuessedLinks:
             notes.append(f"{share:.1f} % of {person.name} are alone on the quasi-identifiers: {', '.join(known)}")
         if not any(one.named(Role.QUASI_IDENTIFIER) for one in self.tables):
             notes.append("no column looks like a quasi-identifier: without one nothing is anonymized")
+        notes += household_notes(person.found.table, person.columns, person.key, f"tables.{person.name}")
         notes += questions([AskedTable(one.found.table, one.columns, None, f"{one.name}.") for one in self.tables])
         undecided = [f"{one.name}.{column}" for one in self.tables for column in one.named(Role.UNDECIDED)]
         if undecided:

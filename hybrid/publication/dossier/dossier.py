@@ -39,7 +39,7 @@ FACTS: dict[str, Callable[[DossierSource], Iterator[Fact]]] = {
     "kept_back": facts.kept_back,
     "model": facts.model,
     "processing": facts.processing,
-    "size": facts.sentences("table"),
+    "size": facts.size,
     "anonymity": facts.anonymity,
     "described": facts.described,
     "guarantee": facts.guarantee,

@@ -188,6 +188,15 @@ def sentences(entry: str) -> Callable[[DossierSource], Iterator[Fact]]:
     return facts
 
 
+def size(source: DossierSource) -> Iterator[Fact]:
+    """Sentences of the summary about the table; of several, each with its rows."""
+    yield from sentences("table")(source)
+    tables = source.content.get("tables") or ()
+    if tables:
+        each = listed([f"{one['name']} ({one['rows']:,} rows)" for one in tables])
+        yield Fact(f"Released tables: {each}.", source.where("tables"))
+
+
 def rows(source: DossierSource) -> Iterator[Fact]:
     """Nature of the rows."""
     released = source.content.get("released")
@@ -284,6 +293,12 @@ def _anonymized(result: AnonymizationResult) -> Iterator[str]:
     else:
         yield "The intermediate table is not k-anonymous."
     yield f"{few(result.suppressed).capitalize()} of {few(result.records)} records were left out."
+    for name, one in result.below.items():
+        yield (
+            f"In {name}, each row has the labels of rows of at least {one.smallest} people, those of the rows above it "
+            f"included; {few(one.suppressed)} of {few(one.records)} rows were left out. Several rows of a person "
+            "together are not counted."
+        )
     yield "None of this is promised of the released rows."
 
 

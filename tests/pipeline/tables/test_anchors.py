@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 import pandas as pd
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from hybrid.pipeline.child_draw import find_anchors
+from hybrid.constraints import Rules
+from hybrid.pipeline.child_draw import DATED_ROUNDS, Bounds, _held, find_anchors, find_floors
 from hybrid.table import Table
 from hybrid.table.read_options import ReadOptions
 from hybrid.table.typed_table import read_frame
@@ -60,3 +63,46 @@ def test_drawn_dates_stay_within_those_learned() -> None:
     drawn = anchor.encode(raw, parents, owners)
     back = anchor.within(learned).decode(drawn, parents, owners, raw.schema["day"])
     assert back.frame["day"].max() == learned.frame["day"].max(), "a single person's last date does not come out"
+
+
+def _accounts(n: int, gaps: np.ndarray, owners: np.ndarray) -> tuple[Table, Table]:
+    """Accounts opened over thirty years, and days of their rows."""
+    opened = np.linspace(0, 11_000, n).astype(int)
+    parents = read_frame(pd.DataFrame({"opened": _dates(list(opened))}), ReadOptions())
+    moments = _dates(list(opened[owners] + gaps)) + pd.Timedelta(hours=7)
+    return parents, read_frame(pd.DataFrame({"booked": moments}), ReadOptions())
+
+
+def test_rows_that_are_never_before_their_parent_are_drawn_so() -> None:
+    """A time on the day itself is not before it; a row is drawn again, and set to the day if no draw helps."""
+    rng = np.random.default_rng(1)
+    owners = np.repeat(np.arange(60), 5)
+    parents, rows = _accounts(60, rng.integers(0, 9_000, 300) * (rng.random(300) < 0.9), owners)
+    floors = find_floors(rows, parents, owners, find_anchors(rows, parents, owners))
+    assert [(one.column, one.parent) for one in floors] == [("booked", "opened")]
+    hopeless = 59
+    tried = []
+
+    def draw(places: np.ndarray, attempt: int) -> Table:
+        tried.append(attempt)
+        gaps = np.random.default_rng(attempt).integers(-3_000, 6_000, 5 * len(places))
+        at = np.repeat(places, 5)
+        return replace(_accounts(60, np.where(at == hopeless, -10, gaps), at)[1], named_persons=at)
+
+    before = draw(np.arange(60), 0)
+    assert floors[0].below(before, parents, before.persons).sum() > 50
+    found, _ = _held(draw, Rules(), Bounds(floors, parents), 60, frozenset(), seed=1)
+    assert not floors[0].below(found, parents, found.persons).any() and max(tried) < DATED_ROUNDS
+    assert (np.bincount(found.persons, minlength=60) == 5).all()
+    last = found.take(found.persons == hopeless).frame["booked"]
+    assert (last == parents.frame["opened"][hopeless]).all()
+
+
+def test_one_row_before_its_parent_and_few_rows_bound_none() -> None:
+    owners = np.repeat(np.arange(60), 5)
+    gaps = np.full(300, 4_000)
+    gaps[3] = -1
+    parents, rows = _accounts(60, gaps, owners)
+    assert find_floors(rows, parents, owners, ()) == []
+    some = np.arange(20)
+    assert find_floors(rows.take(some + 10), parents, owners[some + 10], ()) == []

@@ -15,7 +15,9 @@ from typer.testing import CliRunner
 
 from hybrid.cli import app
 from hybrid.constraints import Rules
-from hybrid.pipeline.child_draw import MOST_LEFT_OUT, _held
+from hybrid.pipeline.child_draw import MOST_LEFT_OUT, Bounds, _held
+from hybrid.pipeline.config import load_config
+from hybrid.pipeline.pipeline import Pipeline
 from hybrid.pipeline.starter.linked import guess_links
 from hybrid.pipeline.starter.reading import read_folder
 from hybrid.table import Kind, Table
@@ -101,6 +103,15 @@ def test_init_finds_what_holds_across_a_reference(folder: Path) -> None:
     assert "{le: [born, died]}" in [one.constraint.text for one in patients.constraints]
 
 
+def test_check_suggests_for_rows_what_is_not_about_their_persons_alone(folder: Path) -> None:
+    said = CliRunner().invoke(app, ["check", str(folder / "config.yaml")]).output.replace("\n", " ")
+    of_visits = said.partition("visits: not declared")[2].partition("hint:")[0]
+    assert "{le: [patients.born, admitted]}" in of_visits and "{le: [admitted, discharged]}" in of_visits
+    assert "born, died" not in of_visits and "born, patients.died" not in of_visits
+    assert "others at their defaults: tabddpm" in said.partition("visits: training with cart")[2]
+    assert "ctgan" not in said.partition("visits: training with cart")[2]
+
+
 def test_a_run_from_the_command_line_breaks_none_of_them(folder: Path) -> None:
     (folder / "run.yaml").write_text(yaml.safe_dump(settings(folder), sort_keys=False))
     checked = CliRunner().invoke(app, ["check", str(folder / "run.yaml")])
@@ -124,6 +135,15 @@ def test_a_run_from_the_command_line_breaks_none_of_them(folder: Path) -> None:
     assert any(len(one["details"]["rules"]) >= 6 for one in shares)
 
 
+def test_a_birth_restored_below_its_label_costs_no_visit(folder: Path) -> None:
+    """Distances are learned from true births: a restored one may lie behind a visit, which was not learned then."""
+    (folder / "run.yaml").write_text(yaml.safe_dump(settings(folder), sort_keys=False))
+    visits = Pipeline(load_config(folder / "run.yaml"), seed=4).tables["visits"]
+    born = visits.kept[0].frame["born"]
+    assert (visits.kept[0].frame["admitted"] < born).sum() > 5
+    assert visits.drawn.redrawn is not None and visits.drawn.redrawn.left_out == 0
+
+
 def test_rows_are_mended_or_replaced_one_by_one_and_what_no_draw_can_mend_is_left_out() -> None:
     """Parents keep their numbers of rows; the one row whose parent allows none is left out, and counted."""
     rules = Rules.fit(declared({"formula": "value >= least"}), drawn(np.array([0]), np.zeros(1)), 1)
@@ -134,12 +154,13 @@ def test_rows_are_mended_or_replaced_one_by_one_and_what_no_draw_can_mend_is_lef
     def draw(places: np.ndarray, attempt: int) -> Table:
         return drawn(np.repeat(places, sizes[places]), limits, attempt)
 
-    table, counts = _held(draw, rules, 200, {"least"}, seed=1)
+    anywhere = Bounds((), drawn(np.arange(200), limits))
+    table, counts = _held(draw, rules, anywhere, 200, {"least"}, seed=1)
     assert list(np.bincount(table.persons, minlength=200)) == list(np.where(np.arange(200) == 7, 0, 20))  # type: ignore[arg-type]
     assert not rules.broken(table).any() and counts.dropped == 1 <= MOST_LEFT_OUT * counts.rows
     assert 0.4 < counts.rate < 0.6
     assert counts.repaired == counts.broken - 1 and counts.thrown == 1
-    replaced = _held(draw, rules, 200, {"least", "value"}, seed=1)[1]
+    replaced = _held(draw, rules, anywhere, 200, {"least", "value"}, seed=1)[1]
     assert (replaced.repaired, replaced.thrown, replaced.dropped) == (0, counts.broken, 1)
 
 

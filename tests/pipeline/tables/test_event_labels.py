@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+import json
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -12,18 +13,22 @@ import pandas as pd
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from typer.testing import CliRunner
 
 from hybrid.anonymize.options import AnonymizeOptions
 from hybrid.anonymize.verify_table import covered
 from hybrid.base.errors import ConfigError, HybridError, InfeasibleError
 from hybrid.base.progress import silent
+from hybrid.cli import app
 from hybrid.hierarchy import Hierarchy
+from hybrid.jobs.run import write_labels
 from hybrid.pipeline import event_labels
 from hybrid.pipeline.check import diagnose
 from hybrid.pipeline.config import load_config
 from hybrid.pipeline.event_labels import anonymize_below
 from hybrid.pipeline.pipeline import Pipeline
 from hybrid.pipeline.repetition import learned_rows
+from hybrid.publication.dossier.facts import _anonymized
 from hybrid.publication.gate import judge
 from hybrid.publication.guarantee import guarantee_sentence
 from hybrid.table import Column, Kind, Role, Schema, Table
@@ -221,6 +226,30 @@ def test_certificate_gate_and_check_say_what_holds(run: Pipeline) -> None:
     assert "visits.admitted" not in run.roles.as_they_are and "visits.discharged" in run.roles.as_they_are
 
 
+def test_labels_of_every_table_are_written_and_a_finished_run_knows_them(run: Pipeline, tmp_path: Path) -> None:
+    """The certificate and the gate of a release read the file."""
+    write_labels(run, tmp_path)
+    kept = type(run.anonymization).from_json(json.loads((tmp_path / "anonymization.json").read_text()))
+    assert json.dumps(kept.to_json()) == json.dumps(run.anonymization.to_json())
+    assert list(kept.below) == ["visits", "drugs"]
+    for name, file in {"visits": "anonymized-visits.parquet", "drugs": "anonymized-drugs.parquet"}.items():
+        written, found = pd.read_parquet(tmp_path / file), run.tables[name].anonymized
+        assert len(written) == len(found) and not {"patient", "visit", "drug_id"} & set(written.columns)
+        assert set(found.quasi_identifiers) <= set(written.columns)
+    (tmp_path / "job").mkdir()
+    path = write(tmp_path / "job", settings=with_labels_below())
+    assert CliRunner().invoke(app, ["anonymize", str(path), "--out", str(tmp_path / "out")]).exit_code == 0
+    assert {one.name for one in (tmp_path / "out").glob("*.parquet")} == {
+        *("anonymized.parquet", "anonymized-visits.parquet", "anonymized-drugs.parquet")
+    }
+
+
+def test_a_dossier_says_what_holds_in_every_table(run: Pipeline) -> None:
+    said = list(_anonymized(run.anonymization))
+    assert any(one.startswith("In visits, each row has the labels of rows of at least") for one in said)
+    assert any(one.startswith("In drugs, each row") for one in said)
+
+
 def test_the_gate_judges_the_worst_table(run: Pipeline) -> None:
     assert run.anonymization is not None
     worse = replace(run.anonymization.below["visits"], min_class_persons=2, suppressed=40, records=100)
@@ -239,13 +268,20 @@ def test_no_claim_of_differential_privacy_rests_on_columns_of_other_tables(run: 
     assert beside["visits.admitted"] is Role.INSENSITIVE
 
 
-@pytest.mark.parametrize(
-    ("anonymize", "said"),
-    [
-        ({"suppressed": "coarsen"}, "anonymize.suppressed: coarsen"),
-        ({"technique": "microaggregation"}, "anonymize.technique"),
-    ],
-)
+def test_persons_with_coarser_labels_keep_their_rows(tmp_path: Path) -> None:
+    """No person is left out; rows that k persons do not share below the coarser labels are."""
+    run = run_in(tmp_path, suppressed="coarsen", k=8)
+    people = run.person.anonymized
+    assert people is not None and people.coarsened is not None and people.coarsened.sum() >= 8
+    assert len(people) == len(run.person.train)
+    for name, joint in joint_labels(run).items():
+        assert joint.groupby("labels")["person"].nunique().min() >= 8, name
+    whose = set(people.originals.persons[people.coarsened].tolist())
+    visits = run.tables["visits"]
+    assert whose & set(visits.table.persons[visits.labelled_rows[0]].tolist())
+
+
+@pytest.mark.parametrize(("anonymize", "said"), [({"technique": "microaggregation"}, "anonymize.technique")])
 def test_what_labels_below_do_not_have_is_refused(anonymize: dict[str, Any], said: str, tmp_path: Path) -> None:
     with pytest.raises(ConfigError) as caught:
         load_config(write(tmp_path, settings=with_labels_below(**anonymize)))

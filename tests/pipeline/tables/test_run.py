@@ -112,7 +112,7 @@ def test_who_is_left_out_is_told_of_the_table_of_persons(tmp_path: Path) -> None
     fixed = {"k": 8, "levels": {"age": 1, "sex": 0}, "suppression_limit": 0.9}
     found = load_config(write(tmp_path, settings=content() | {"anonymize": fixed}))
     run = Pipeline(found, seed=1)
-    write_labels(run.person, tmp_path)
+    write_labels(run, tmp_path)
     anonymized = run.person.anonymized
     assert anonymized is not None
     everybody, *groups = json.loads((tmp_path / "anonymization.json").read_text())["left_out"]
