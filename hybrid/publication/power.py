@@ -56,7 +56,8 @@ class PowerOptions(Options):
     """Trials with planted leaks."""
 
     trials: int = Field(default=20, ge=3, le=1000)
-    """Draws of every kind of leak, on tables of up to 5,000 rows; fewer on larger ones, at least 5."""
+    """Draws of every kind of leak, on tables of up to 5,000 rows; fewer on larger ones, at least 5, unless one
+    of these is missed."""
     skip: str | None = Field(default=None, min_length=10)
     """Why no leaks are planted. Not given: they are."""
 

@@ -14,7 +14,7 @@ from hybrid.evaluation.planted_leaks import LEAKS
 from hybrid.pipeline.power import LEAST_TRIALS, SMALL, measure_power, trials_for
 from hybrid.publication.gate import judge
 from hybrid.publication.policy import Policy
-from hybrid.publication.power import Power
+from hybrid.publication.power import Power, PowerOptions
 from hybrid.table import Column, Kind, Role, Schema, Table
 
 OPTIONS = EvaluateOptions(metrics=("identical_match", "hitting_rate"))
@@ -101,6 +101,20 @@ def test_a_leak_without_its_columns_is_no_review() -> None:
 )
 def test_larger_tables_get_fewer_trials(asked: int, rows: int, made: int) -> None:
     assert trials_for(asked, rows) == made
+
+
+@pytest.mark.parametrize(
+    ("missed", "planned", "made", "noticed"), [((), 5, 5, 5), ((2,), 20, 20, 19), ((0, 1, 2), 20, 3, 0)]
+)
+def test_a_leak_that_one_of_few_trials_misses_is_tried_as_often_as_on_a_small_table(
+    monkeypatch: pytest.MonkeyPatch, missed: tuple[int, ...], planned: int, made: int, noticed: int
+) -> None:
+    trials = iter(range(20))
+    monkeypatch.setattr("hybrid.pipeline.power._Gate.notices", lambda *_: next(trials) not in missed)
+    monkeypatch.setattr("hybrid.pipeline.power.SMALL", 10)
+    demanded = policy(copy=0.05).model_copy(update={"power": PowerOptions(trials=20)})
+    (leak,) = measured(1000, 1000, demanded)[0].leaks
+    assert (leak.planned, leak.made, leak.noticed) == (planned, made, noticed)
 
 
 def test_leaks_are_seen_by_metrics_that_exist() -> None:

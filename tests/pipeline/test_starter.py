@@ -98,6 +98,19 @@ def test_missing_markers(tmp_path: Path) -> None:
     assert frame["plan"].tolist()[:3] == ["None", "basic", "None"]
 
 
+@pytest.mark.parametrize(
+    ("name", "kind"),
+    [("state", Kind.CATEGORICAL), ("MaritalStatus", Kind.CATEGORICAL), ("occupation", Kind.CATEGORICAL)]
+    + [("city_population", Kind.INTEGER), ("industry_growth", Kind.INTEGER)],
+)
+def test_whole_numbers_named_after_what_has_a_name_are_codes(tmp_path: Path, name: str, kind: Kind) -> None:
+    data = tmp_path / "people.csv"
+    data.write_text(f"{name},age\n" + "".join(f"{10 + i % 40},{20 + i % 30}\n" for i in range(200)))
+    _, config = _started(data)
+    found = config.data.columns.get(name)
+    assert (Kind.INTEGER if found is None else found.kind) is kind
+
+
 def test_codes_are_no_quantities(tmp_path: Path) -> None:
     data = tmp_path / "data.csv"
     data.write_text("zip,age\n" + "".join(f"{10000 + i % 40 * 7},{20 + i % 30}\n" for i in range(200)))

@@ -38,8 +38,9 @@ class NameVocabulary:
         weights, traits that a person keeps, traits of persons, and codes.
     known_outside_alone, targets_alone : frozenset of tuple of str
         Whole names of quasi-identifiers, and of prediction targets.
-    opinions, deaths, places : frozenset of tuple of str
-        Phrases for what people think or are marked with, for dates of death, and for places.
+    opinions, deaths, places, nominal : frozenset of tuple of str
+        Phrases for what people think or are marked with, for dates of death, for places, and for what else has a name
+        rather than a size.
     """
 
     fillers: frozenset[str]
@@ -66,6 +67,7 @@ class NameVocabulary:
     lasting: frozenset[Phrase]
     places: frozenset[Phrase]
     personal: frozenset[Phrase]
+    nominal: frozenset[Phrase]
     code_words: frozenset[Phrase]
     first_names: frozenset[str]
 
@@ -123,7 +125,7 @@ def vocabulary() -> NameVocabulary:
     content: dict[str, Any] = yaml.safe_load(files(__package__).joinpath("names.yaml").read_text(encoding="utf-8"))
     phrased = (
         *("ages", "known_outside", "known_outside_alone", "secrets", "targets", "targets_alone", "sampling_weights"),
-        *("opinions", "deaths", "lasting", "places", "personal", "code_words"),
+        *("opinions", "deaths", "lasting", "places", "personal", "nominal", "code_words"),
     )
     parsed: dict[str, Any] = {key: frozenset(words) for key, words in content.items() if isinstance(words, list)}
     parsed |= {key: _phrases(content[key]) for key in phrased}
@@ -205,6 +207,11 @@ def has_phrase(words: list[str], phrases: Iterable[Phrase]) -> bool:
         for phrase in phrases
         for at in range(len(words) - len(phrase) + 1)
     )
+
+
+def is_phrase(words: list[str], phrases: Iterable[Phrase]) -> bool:
+    """True if the words are a phrase and nothing else."""
+    return has_phrase(words, (phrase for phrase in phrases if len(phrase) == len(words)))
 
 
 def _matches(word: str, wanted: str) -> bool:

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING
 import pandas as pd
 
 from hybrid.base.errors import ConfigError, DataError, Problem
-from hybrid.pipeline.starter.column_names import identity_of, vocabulary
+from hybrid.pipeline.starter.column_names import identity_of, is_phrase, vocabulary
 from hybrid.pipeline.starter.references import Declared
 from hybrid.table import Column, Kind, Table
 from hybrid.table.data_options import DataOptions
@@ -225,13 +225,17 @@ def is_place_code(name: str) -> bool:
 
 
 def is_code(name: str) -> bool:
-    """True for names of codes: of places, diagnoses, products; and of what has an id, such as school_id.
+    """True for names of codes: of places, diagnoses, products, occupations; and of what has an id, such as school_id.
 
     A code is no quantity: the number beside it means something else. Numbers of people are none of these.
     """
     if is_place_code(name) or _CODE.search(name.lower()) is not None:
         return True
-    return vocabulary().split(name)[-1:] == ["id"] and identity_of(name) is None
+    known = vocabulary()
+    words = known.split(name)
+    if is_phrase(known.without_fillers(words), known.places | known.nominal):
+        return True
+    return words[-1:] == ["id"] and identity_of(name) is None
 
 
 def _kinds(table: Table) -> dict[str, ColumnOptions]:
