@@ -1,4 +1,4 @@
-"""Small tables of awkward names and values are labelled by DuckDB as in memory, or refused by both in the same words."""
+"""Small tables of awkward names and values are labelled by DuckDB as in memory, or refused in the same words."""
 
 from __future__ import annotations
 
