@@ -20,7 +20,7 @@ from hybrid.jobs.anonymize_file import write_from_files
 from hybrid.jobs.run import write_anonymized
 from hybrid.pipeline.config import load_config
 from hybrid.pipeline.pipeline import Pipeline
-from tests.anonymize.test_files import labels_of, result_of
+from tests.anonymize.people_job import labels_of, result_of
 
 NAMES = ["order", "Größe", 'a"b', "x'y", "two words", "100%", "semi;colon", "SELECT", "tab.le", "[x]", "?", "ß", "-1"]
 MASK, PARTS = "type: mask\n", "type: intervals\nwidths: [2, 10]\n"
