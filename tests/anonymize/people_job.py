@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from datetime import date, timedelta
 from pathlib import Path
 from typing import Any
@@ -11,6 +12,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.csv
 import pyarrow.parquet as pq
+import pytest
 import yaml
 
 HIERARCHIES = {
@@ -84,3 +86,17 @@ def write_job(folder: Path, table: pa.Table, **anonymize: Any) -> Path:
     path = folder / "config.yaml"
     path.write_text(yaml.safe_dump(config))
     return path
+
+
+def result_of(folder: Path) -> dict[str, Any]:
+    """What an anonymization says of itself, whatever path it took."""
+    content: dict[str, Any] = json.loads((folder / "anonymization.json").read_text())
+    for changing in ("seconds", "warehouse", "verified", "left_out"):  # the last is counted in memory only
+        content.pop(changing, None)
+    content["loss"] = {name: pytest.approx(value) for name, value in content["loss"].items() if name == "value"}
+    return content
+
+
+def labels_of(folder: Path) -> bytes:
+    """The file of labels."""
+    return (folder / "anonymized.parquet").read_bytes()

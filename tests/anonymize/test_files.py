@@ -39,7 +39,7 @@ from hybrid.pipeline.config import RunConfig, load_config
 from hybrid.pipeline.pipeline import Pipeline
 from hybrid.pipeline.table_run import TableRun
 from hybrid.table import csv_files
-from tests.anonymize.people_job import L_DIVERSITY, QUASI_IDENTIFIERS, people, write_job
+from tests.anonymize.people_job import L_DIVERSITY, QUASI_IDENTIFIERS, labels_of, people, result_of, write_job
 
 MODELS: dict[str, dict[str, Any]] = {
     "k": {},
@@ -61,20 +61,8 @@ MODELS: dict[str, dict[str, Any]] = {
 }
 
 
-def result_of(folder: Path) -> dict[str, Any]:
-    content: dict[str, Any] = json.loads((folder / "anonymization.json").read_text())
-    for changing in ("seconds", "warehouse", "verified", "left_out"):  # the last is counted in memory only
-        content.pop(changing, None)
-    content["loss"] = {name: pytest.approx(value) for name, value in content["loss"].items() if name == "value"}
-    return content
-
-
 def names_in(folder: Path) -> set[str]:
     return {path.name for path in folder.iterdir()}
-
-
-def labels_of(folder: Path) -> bytes:
-    return (folder / "anonymized.parquet").read_bytes()
 
 
 def assert_as_in_memory(config: RunConfig, folder: Path) -> WarehouseResult:

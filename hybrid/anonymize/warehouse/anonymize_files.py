@@ -106,7 +106,8 @@ def anonymize_files(task: FileTask, target: Path, recorder: Recorder, progress: 
 
 
 def _rows(task: FileTask, session: DuckdbWarehouse, copied: ParquetRows) -> WarehouseRows:
-    everything = session.read([Path(file.path) for file in copied.files]).select(*copied.schema.names)
+    found = session.read([Path(file.path) for file in copied.files]).select(*copied.schema.names)
+    everything = expressions.plain(found)
     persons = (PERSON,) * (PERSON in task.beside)
     table, others = everything, None
     if TRAINING in task.beside:
@@ -219,8 +220,8 @@ def _canonical(rows: Any, others: Sequence[str], tables: Mapping[str, Any], colu
             value = joined[_TO] if null is None else ibis.ifelse(joined[name].isnull(), null, joined[_TO])
             rows = joined.select(**{each: value if each == name else joined[each] for each in rows.columns})
         column, kind = rows[name], rows[name].type()
-        if kind.is_floating():  # NaN is missing, and zero has one sign.
-            rows = rows.mutate(**{name: ibis.ifelse(column.isnan(), ibis.null(kind), column + 0.0)})
+        if kind.is_floating():
+            rows = rows.mutate(**{name: expressions.number(column)})
         elif kind.is_timestamp() and (kind.scale or 0) > _MICRO:
             rows = rows.mutate(**{name: column.cast(kind.copy(scale=_MICRO))})
     return rows

@@ -14,9 +14,17 @@ RECORDS, NUMBER, CLASS, PERSON, PERSONS, ALONE = (
 
 
 def plain(rows: Any) -> Any:
-    """The rows with UUIDs as texts."""
-    uuids = {name: rows[name].cast("string") for name, kind in rows.schema().items() if kind.is_uuid()}
-    return rows.mutate(**uuids) if uuids else rows
+    """The rows with UUIDs as texts, and numbers as a table in memory has them."""
+    changed = {name: rows[name].cast("string") for name, kind in rows.schema().items() if kind.is_uuid()}
+    changed |= {name: number(rows[name]) for name, kind in rows.schema().items() if kind.is_floating()}
+    return rows.mutate(**changed) if changed else rows
+
+
+def number(column: Any) -> Any:
+    """A column of floating-point numbers: NaN is missing, and zero has one sign."""
+    import ibis
+
+    return ibis.ifelse(column.isnan(), ibis.null(column.type()), (column + 0.0).cast(column.type()))
 
 
 def person_keys(persons: Sequence[str]) -> list[str]:

@@ -120,7 +120,7 @@ class DecimalType(ValueType):
         return decimal_text(float(value), shape.decimals, least).replace(".", shape.decimal_mark)
 
     def iso(self, value: Any) -> str:
-        return repr(float(value))
+        return repr(float(value) + 0.0)  # zero has one sign
 
     def cell(self, text: str, shape: ColumnFormat) -> Any:
         return float(text.replace(shape.decimal_mark, "."))
