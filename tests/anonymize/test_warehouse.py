@@ -12,6 +12,7 @@ import ibis
 import pyarrow as pa
 import pytest
 import yaml
+from ibis.config import Config
 
 from hybrid.anonymize.decide import Decision
 from hybrid.anonymize.warehouse import expressions
@@ -247,8 +248,14 @@ def test_urls_of_no_warehouse(url: str, monkeypatch: pytest.MonkeyPatch) -> None
 
 
 @pytest.mark.parametrize("dialect", ["duckdb", "postgres", "pyspark", "snowflake", "bigquery"])
-def test_every_operation_compiles(dialect: str) -> None:
-    rows = ibis.table({"age": "int64", "sex": "string", "person": "string", "cost": "int64"}, name="people")
+def test_every_operation_compiles(dialect: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    class SparkOptions(Config):
+        treat_nan_as_null: bool = False
+
+    if ibis.options.pyspark is None:  # where pyspark is not installed
+        monkeypatch.setattr(ibis.options, "pyspark", SparkOptions())
+    kinds = {"age": "int64", "sex": "string", "person": "string", "cost": "int64", "weight": "float64"}
+    rows = expressions.plain(ibis.table(kinds, name="people"))
     names, persons = ["age", "sex"], ["person"]
     keyed = expressions.with_keys(rows, persons, ("", "?"))
     pairs = expressions.person_rows(keyed, names, persons)
@@ -258,7 +265,7 @@ def test_every_operation_compiles(dialect: str) -> None:
     classified = expressions.in_classes(expressions.classified(kept, sent, names), 2, 5)
     released = expressions.kept_rows(keyed, classified, names, {"age", "sex"})
     labelled = expressions.labelled(released, labels, names)
-    in_order = expressions.in_content_order(labelled, names, [*names, "cost"])
+    in_order = expressions.in_content_order(labelled, names, [*names, "cost", "weight"])
     for expression in (
         expressions.combinations(rows, names),
         expressions.repeated(rows, persons),
