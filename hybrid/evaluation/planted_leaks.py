@@ -317,12 +317,13 @@ def _exact(context: Context, rows: Array, rng: np.random.Generator) -> pd.DataFr
 
 
 def _near(context: Context, rows: Array, rng: np.random.Generator) -> pd.DataFrame:
-    """Records with perturbed numbers and one redrawn category.
+    """Records with perturbed numbers and, of several categories, one redrawn.
 
-    Numbers move by U(-0.05, 0.05) of the smaller of their size and their column's standard deviation, on its grid; the
-    category is redrawn from its column.
+    Who has a rare value of the only category would else be copied without it, and be no nearer to the copy than others
+    are. Numbers move by U(-0.05, 0.05) of the smaller of their size and their column's standard deviation, on its grid;
+    the category is redrawn from its column.
     """
-    return _redrawn(context, _noisy(context, rows, rng), 1, rng)
+    return _redrawn(context, _noisy(context, rows, rng), int(len(_categories(context)) > 1), rng)
 
 
 def _changed(context: Context, rows: Array, rng: np.random.Generator) -> pd.DataFrame:

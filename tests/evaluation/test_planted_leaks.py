@@ -75,6 +75,27 @@ def test_copies_are_training_rows_and_as_many_as_stated() -> None:
     assert len(copies) == 30 and copies <= people
 
 
+def test_a_near_copy_keeps_the_only_category() -> None:
+    tables = context()
+    alone = [name for name in SCHEMA.names if name not in ("town", "illness")]
+    parts = [
+        Table(part.frame[alone], Schema(tuple(SCHEMA[name] for name in alone)))
+        for part in (tables.train, tables.control, tables.table)
+        if part is not None
+    ]
+    of_one = Context(*parts, EvaluateOptions())
+    (leak,) = (leak for leak in LEAKS.values() if leak.name == "near")
+    rows = np.arange(200)
+    made = leak.values(of_one, rows, np.random.default_rng(3))
+    assert (made["sick"].array == of_one.train.frame["sick"].array[rows]).all()
+    of_three = leak.values(tables, rows, np.random.default_rng(3))
+    same = [
+        (of_three[name].astype(object).to_numpy() == tables.train.frame[name].astype(object).to_numpy()[rows]).mean()
+        for name in ("town", "illness", "sick")
+    ]
+    assert all(0.7 < one < 0.95 for one in same), "a third of each is redrawn, half of these to the same value"
+
+
 def test_near_copies_move_numbers_by_at_most_five_percent_and_redraw_one_category() -> None:
     tables = context()
     made, changed = planted("near", 0.2, tables)
