@@ -113,7 +113,7 @@ class _PolicyHead(Options):
     version: str = Field(min_length=1)
     """Changed by the owner with every change of a rule. In quotes, since 1.10 is not 1.1."""
     owner: str = Field(min_length=1)
-    """Who answers for the limits; `nobody yet ...` is no one, and the first page asks for a name."""
+    """Who answers for the limits. The packaged policies name no one, and the first page then asks for a name."""
     description: str = ""
     """What the policy is for."""
     approvals: int = Field(default=1, ge=1, le=10)

@@ -123,7 +123,7 @@ def unit_words(config: Mapping[str, Any]) -> str:
 
 
 def decision(owner: str, policy: str) -> str:
-    """State who answers for the publication, an empty name being nobody; never what was measured."""
+    """State who answers for the publication, where the policy has an owner; never what was measured."""
     who = f"by decision of {owner}, who answers for the policy {policy}" if owner else f"under the policy {policy}"
     return f"Published {who}. The decision read real records, and the guarantee does not cover it."
 

@@ -1,4 +1,4 @@
-"""What a table must not be used for, by the rules of its policy that are not met or could not be judged."""
+"""Uses that a table is unfit for, by the rules of its policy that are not met or could not be judged."""
 
 from __future__ import annotations
 

@@ -82,6 +82,9 @@ FALSIFIERS: dict[str, tuple[str, ...]] = {
     r"The limits are those of the policy .*\.": (f"{FIRST_PAGE}::test_table_and_decisions_are_said",),
     r"Its owner: .*\.": (f"{FIRST_PAGE}::test_table_and_decisions_are_said",),
     r"Nobody has put a name to what each column is\.": (f"{FIRST_PAGE}::test_table_and_decisions_are_said",),
+    r"Nothing can be released before that\.": (
+        "tests/cli/test_roles.py::test_a_run_without_decided_roles_is_not_published_later",
+    ),
     r".* decided what each column is, on .*\.": (f"{FIRST_PAGE}::test_table_and_decisions_are_said",),
     r"Columns that name a person were left out: .*\.": (f"{MODE}::test_table_has_declared_values_alone",),
     r"No column is marked as the name or number of a person\.": (

@@ -233,7 +233,7 @@ LIMIT_WIDTH, LIMITS_SHOWN = 168.0, 2.5
 
 
 def limit_chart(on_scale: tuple[float | None, float | None], language: Language = ENGLISH) -> Markup:
-    """What was measured, and up to what cannot be ruled out, beside what is allowed and what forbids a release.
+    """Bar of what was measured, and up to what cannot be ruled out, beside what is allowed and what forbids a release.
 
     Parameters
     ----------

@@ -134,7 +134,7 @@ def _sentences(result: AnonymizationResult) -> Iterator[str]:
 
 
 def _verified(found: Mapping[str, Any]) -> Iterator[str]:
-    """What was checked again; a table for which something of it does not hold is refused before any report."""
+    """Sentences on what was checked again; a table for which something of it does not hold is refused before."""
     if "k" in found:
         yield f"Checked again on the finished table, apart from the search: k = {found['k']}."
     if found.get("models"):
