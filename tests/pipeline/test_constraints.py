@@ -222,7 +222,7 @@ def test_check_and_init_say_the_same_of_constraints_that_hold(job: Path, tmp_pat
     found = [one.constraint for one in guessed.constraints]
     assert {"combinations": ("ward", "house")} in [one.model_dump() for one in found]
     config = config_of(job).model_copy(update={"constraints": tuple(found)})
-    said = [finding.message for finding in constraint_findings(config, guessed.table)]
+    said = [finding.message for finding in constraint_findings(config, guessed.table, {})]
     assert f"{len(found)} constraints hold in all rows of the source" in said
     assert not [message for message in said if "break" in message]
     assert [message for message in said if "fewer than 10 rows of the source have a combination of ward" in message]

@@ -12,10 +12,11 @@ from typing import Any
 import pytest
 
 from hybrid.base.errors import DataError
+from hybrid.evaluation.engine.intervals import simultaneous
 from hybrid.evaluation.measure import Evaluation, Measure
 from hybrid.publication.draws import count_draw, count_run
 from hybrid.publication.finished_run import read_run
-from hybrid.publication.gate import judge
+from hybrid.publication.gate import ERROR, LEAST_SHARED, judge
 from hybrid.publication.policy import Policy
 from hybrid.publication.publish import publish
 
@@ -51,7 +52,9 @@ def test_the_tenth_draw_is_judged_more_strictly(
         work = tmp_path / f"work-{name}"
         run = make_run(f"{name}/run", measured=measured, judged_by=loose, draw=number, work=work)
         release = publish(run, tmp_path / name, work)
-        half = 0.002 * NormalDist().inv_cdf((1 + 1 - 0.025) / 2) / NormalDist().inv_cdf(0.975)
+        half = (
+            0.002 * NormalDist().inv_cdf((1 + simultaneous(1 - ERROR, LEAST_SHARED)) / 2) / NormalDist().inv_cdf(0.975)
+        )
         assert f"(between {1000 * (0.006 - half):.3g} and {1000 * (0.006 + half):.3g})" in message_of(release)
         assert ("judged more strictly, being a repeated draw" in message_of(release)) == (number > 1)
         assert json.loads((release / "certificate.json").read_text())["draw"]["words"].startswith(f"{name} draw")

@@ -14,8 +14,6 @@ from functools import cached_property
 from typing import Generic, TypeVar
 
 import numpy as np
-from scipy.special import expit, logit
-from scipy.stats import chi2
 
 from hybrid.base.arrays import Array
 from hybrid.synthesize.generators.leaf_slopes import CHANCE, MOST_CANDIDATES, NodesWithSums, Places, is_graded
@@ -36,7 +34,7 @@ _STEPS, _LONGEST, _STILL = 25, 5.0, 1e-4
 
 @dataclass(frozen=True)
 class Has:
-    """Whether a row has a value; the two answers are half a rank apart, as any two states are."""
+    """A value that rows have or have not; the two answers are half a rank apart, as any two states are."""
 
     asked: float
 
@@ -71,7 +69,7 @@ class LeafLogits(Generic[K]):
         ranks = np.column_stack([place.rank(known[key]) for key, place in self.predictors])
         odds = self.level[node] + np.nan_to_num(ranks - self.means[node]) @ self.slopes
         low, high = self.states
-        return np.where(rng.random(len(node)) < expit(odds), high, low).astype(values.dtype)
+        return np.where(rng.random(len(node)) < _probability(odds), high, low).astype(values.dtype)
 
 
 def fit_logits(
@@ -108,12 +106,11 @@ def fit_logits(
         return None
     rows = undecided[np.argsort(drawn_in[undecided], kind="stable")]  # A node may be drawn in before and after another.
     parts, part = np.unique(drawn_in[rows], return_inverse=True)
-    regression = _Regression(off[rows], y[rows], nodes.weights[rows], part, logit(share[parts]))
+    regression = _Regression(off[rows], y[rows], nodes.weights[rows], part, _odds(share)[parts])
     chosen, slopes, level = regression.selected()
     if not len(chosen):
         return None
-    with np.errstate(divide="ignore"):
-        levels = logit(share)
+    levels = _odds(share)
     levels[parts] = level
     return LeafLogits(
         (float(states[0]), float(states[1])),
@@ -139,6 +136,20 @@ def _means(column: Array, nodes: NodesWithSums) -> Array:
     held = ~np.isnan(column)
     means: Array = nodes.sums(np.where(held, column, 0.0)) / np.maximum(nodes.sums(held.astype(np.float64)), 1e-12)
     return means
+
+
+def _odds(share: Array) -> Array:
+    """Log odds of shares; infinite for 0 and 1."""
+    with np.errstate(divide="ignore"):
+        odds: Array = np.log(share) - np.log1p(-share)
+    return odds
+
+
+def _probability(odds: Array) -> Array:
+    from scipy.special import expit
+
+    probability: Array = expit(odds)
+    return probability
 
 
 @dataclass(frozen=True)
@@ -175,7 +186,9 @@ class _Regression:
         return [int(at) for at in order if gain[at] > 0]
 
     def _best(self, candidates: list[int], chosen: list[int], slopes: Array, level: Array) -> tuple[int, float]:
-        """The candidate that tells most beside the chosen ones, and the probability that chance tells as much."""
+        """The best candidate beside the chosen ones, and the probability that chance makes one as good."""
+        from scipy.stats import chi2
+
         left = [at for at in candidates if at not in chosen]
         eta = level[self.part] + self.columns[:, chosen] @ slopes
         score, information = self._scores([*chosen, *left], eta)
@@ -204,7 +217,7 @@ class _Regression:
 
     def _beside_levels(self, columns: list[int] | slice, eta: Array) -> tuple[Array, Array, Array]:
         """Some columns without their mean in each part, the rows' scores, and their information."""
-        p = expit(eta)
+        p = _probability(eta)
         rest, spread = self.weights * (self.y - p), self.weights * p * (1 - p)
         x = self.columns[:, columns]
         mean = self._sums(x * spread[:, None]) / np.maximum(self._sums(spread), 1e-12)[:, None]
@@ -217,7 +230,7 @@ class _Regression:
             score, information = self._scores(chosen, level[self.part] + x @ slopes)
             step = np.linalg.solve(information + _RIDGE * np.eye(len(chosen)), score - _RIDGE * slopes)
             slopes = slopes + np.clip(step, -_LONGEST, _LONGEST)
-            p = expit(level[self.part] + x @ slopes)
+            p = _probability(level[self.part] + x @ slopes)
             rest, spread = self._sums(self.weights * (self.y - p)), self._sums(self.weights * p * (1 - p))
             level = level + np.clip(rest / np.maximum(spread, 1e-9), -1.0, 1.0)
             if np.abs(step).max() < _STILL:

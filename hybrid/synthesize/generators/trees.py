@@ -327,7 +327,7 @@ def _weighed(records: _Records[K], limits: TreeLimits, rng: np.random.Generator)
 def _slopes(
     records: _Records[K], grown: _Grown[K], drawn_in: Array, limits: TreeLimits
 ) -> LeafSlopes[K] | LeafLogits[K] | None:
-    """How values follow the columns before them within the nodes that rows are drawn in."""
+    """Slopes of a column in those before it, within the nodes that rows are drawn in."""
     nodes, by_leaf = grown.nodes, grown.by_leaf
     values = records.values[by_leaf].astype(np.float64)
     known = {key: column[by_leaf].astype(np.float64) for key, column in records.known.items()}
