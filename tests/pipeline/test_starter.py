@@ -100,8 +100,10 @@ def test_missing_markers(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize(
     ("name", "kind"),
-    [("state", Kind.CATEGORICAL), ("MaritalStatus", Kind.CATEGORICAL), ("occupation", Kind.CATEGORICAL)]
-    + [("city_population", Kind.INTEGER), ("industry_growth", Kind.INTEGER)],
+    [
+        *((name, Kind.CATEGORICAL) for name in ("state", "MaritalStatus", "occupation")),
+        *((name, Kind.INTEGER) for name in ("city_population", "industry_growth")),
+    ],
 )
 def test_whole_numbers_named_after_what_has_a_name_are_codes(tmp_path: Path, name: str, kind: Kind) -> None:
     data = tmp_path / "people.csv"
