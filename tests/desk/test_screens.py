@@ -66,6 +66,11 @@ def test_a_change_is_undone_and_a_stale_page_changes_nothing(own: tuple[Visitor,
     assert visitor.post("/columns/undo", state=visitor.field("state")).status == 409
 
 
+def test_a_desk_without_a_release_says_so(own: tuple[Visitor, OpenDesk, Path]) -> None:
+    text = own[0].get("/releases").text
+    assert text.count("Nothing was released yet") == 1 and "there is no release" not in text
+
+
 @pytest.mark.parametrize("role", ["", "king", "quasi_identifier\nroles: x"])
 def test_a_wrong_role_writes_nothing(role: str, own: tuple[Visitor, OpenDesk, Path]) -> None:
     visitor, _, folder = own

@@ -10,7 +10,7 @@ from hybrid.base.language import catalogue
 from hybrid.evaluation import EvaluateOptions, evaluate
 from hybrid.evaluation.fidelity.content import GROUPS, PERCENT, _Figure, corrected_v, distance_beyond_chance
 from hybrid.evaluation.measure import Measure, NotComputable
-from hybrid.evaluation.utility.prediction import ranked
+from hybrid.evaluation.utility.prediction import fall_in_words, ranked
 from hybrid.publication.gate import judge
 from hybrid.publication.policy import load_policy, packaged_policies
 from hybrid.publication.verdict import Check, Verdict
@@ -236,3 +236,14 @@ def test_what_is_lost_stands_first() -> None:
         for metric, status in (("membership", "review"), ("lost_link", "review"), ("tstr", "block"), ("nndr", "pass"))
     )
     assert [check.metric for check in Verdict.of("p", checks).open_checks] == ["tstr", "lost_link", "membership"]
+
+
+def test_a_prediction_that_did_not_fall_in_the_printed_digits_is_not_said() -> None:
+    said = [fall_in_words({"column": "ward", "train": 1.0, "table": there}) for there in (0.5, 0.9987, 0.9999999, 1.0)]
+    assert said[0].startswith("ward can be predicted with 0.50 instead of 1.00") and "0.999 instead of 1.000" in said[1]
+    assert said[2:] == ["", ""] and fall_in_words({"column": "ward", "train": 0.7, "table": 0.8}) == ""
+
+
+def test_of_a_table_that_lost_nothing_no_difference_is_said() -> None:
+    found = both(people(1000, 1))
+    assert not found["lost_column"].details["said"]

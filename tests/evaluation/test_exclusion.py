@@ -9,7 +9,7 @@ import pytest
 
 from hybrid.base.errors import ConfigError
 from hybrid.evaluation import EvaluateOptions, Measure, evaluate
-from hybrid.evaluation.fidelity.exclusion import shortfalls
+from hybrid.evaluation.fidelity.exclusion import Shortfall, shortfall_in_words, shortfalls
 from hybrid.evaluation.measure import NotComputable
 from hybrid.publication.gate import judge
 from hybrid.publication.policy import load_policy, packaged_policies
@@ -116,3 +116,9 @@ def test_packaged_policies_ask_somebody_about_a_group_that_is_gone(name: str) ->
 
     assert status(people(a=500, b=100)) == status(people(a=520, b=80)) == "pass"
     assert status(people(a=590, b=10)) == "review"
+
+
+def test_a_group_that_is_not_rarer_is_not_said_to_be_missing() -> None:
+    group = Shortfall("town", "Ulm", 50, 0.05, 0.02, 0.6, 0.1, 0.8)
+    assert shortfall_in_words(group, "rows") == "town Ulm: 2.0 % of the rows instead of 5.0 %"
+    assert shortfall_in_words(group._replace(share_there=0.06, value=-0.2), "rows") == ""

@@ -133,3 +133,29 @@ def test_a_verdict_says_when_many_rows_were_thrown_out_to_keep_constraints(
     assert len(thrown) == (words is not None) and verdict.status == ("review" if thrown else "pass")
     assert [words in check.message for check in thrown if words] == [True] * len(thrown)
     assert bool(list(unfit(verdict.open_checks))) == bool(thrown)
+
+
+@pytest.mark.parametrize(
+    ("metric", "family", "named"), [("lost_link", "fidelity", True), ("linkability", "privacy", False)]
+)
+def test_a_check_of_use_names_what_fares_worst_and_a_check_about_people_does_not(
+    metric: str, family: Any, named: bool
+) -> None:
+    rule = {"name": "own", "metric": metric, "direction": "lower", "review": 0.1, "reason": "Links."}
+    asked = validated(Policy, HEAD | {"rules": [rule]}, "policy")
+    outcome = Measure(0.4, 0.3, 0.5, 0.0, 400, {"worst": "plz and ward"})
+    (check,) = judge(asked, Evaluation((MetricResult(metric, family, "synthetic", "lower", outcome),)), None).checks
+    assert check.status == "review" and check.subject == ("plz and ward" if named else "")
+    assert any("plz and ward" in line for line in unfit((check,))) == named
+
+
+@pytest.mark.parametrize("value", [0.02, 0.06])
+def test_a_number_beyond_its_limit_is_never_said_not_to_have_been_found(value: float) -> None:
+    rule = {"name": "own", "metric": "linkability", "direction": "lower", "compare": "excess", "reason": "Links."}
+    asked = validated(Policy, HEAD | {"rules": [rule | {"review": 0.05, "block": 0.2}]}, "policy")
+    outcome = Measure(0.5, excess=(value, -0.1, 0.3))
+    (check,) = judge(
+        asked, Evaluation((MetricResult("linkability", "privacy", "synthetic", "lower", outcome),)), None
+    ).checks
+    assert check.standing == "not ruled out" and check.forbidden == 0.2
+    assert ("was not found" in check.message) == (value < 0.05) and "cannot be ruled out" in check.message
