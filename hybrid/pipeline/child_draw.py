@@ -22,7 +22,6 @@ from hybrid.synthesize.kept import fit_or_reuse
 from hybrid.table import Column, ColumnFormat, Kind, Role, Schema, Table
 from hybrid.table.schema import concat_rows
 
-DATED = (Kind.DATE, Kind.DATETIME)
 SELDOM = 0.01
 """Share of the rows that would have a date before that of another's parent, from which an order is no chance."""
 CLOSER = 0.5
@@ -141,7 +140,7 @@ def find_floors(table: Table, parents: Table, rows: Rows, anchors: Collection[An
         Floor(own.name, above.name)
         for own in table.schema
         for above in parents.schema
-        if own.kind in DATED and above.kind in DATED and (own.name, above.name) not in counted
+        if own.kind.is_temporal and above.kind.is_temporal and (own.name, above.name) not in counted
     )
     others = rng_for(0, "floors").permutation(len(table))
     found = []

@@ -99,12 +99,14 @@ def places_of_parents(links: LinkOptions, name: str, tables: Mapping[str, Table]
     return places_of(key, parent_keys(parent, tables[name], tables))
 
 
-def lost_rows(config: RunConfig, name: str, places: Rows) -> tuple[dict[str, int], list[Problem]]:
-    """Number of rows without a parent where these are left out, and else the problem that they are."""
+def lost_rows(
+    config: RunConfig, name: str, places: Rows, *, drop: bool = False
+) -> tuple[dict[str, int], list[Problem]]:
+    """Number of rows without a parent where these are left out (always with ``drop``), and else the problem."""
     options = config.links.tables[name]
     assert options.parent is not None
     lost = int((places < 0).sum())
-    if options.parent.orphans == "drop":
+    if drop or options.parent.orphans == "drop":
         return {name: lost}, []
     return {}, [_orphans(name, options, lost, len(places))] if lost else []
 
@@ -198,11 +200,9 @@ def _linked(config: RunConfig, read: Mapping[str, Table], problems: list[Problem
             table = with_order(table, view.data.order)
         key = parent.frame[config.links.tables[options.parent.table].key]
         found = places_of(key, parent_keys(options.parent, table, read))
-        lost = int((found < 0).sum())
-        drop = made or options.parent.orphans == "drop"
-        if lost and not drop:
-            problems.append(_orphans(name, options, lost, len(table)))
-        orphans |= {name: lost} if drop else {}
+        lost, problem = lost_rows(config, name, found, drop=made)
+        problems += problem
+        orphans |= lost
         owners[name] = found[found >= 0]
         homes = parent.named_households
         tables[name] = replace(

@@ -21,7 +21,7 @@ from hybrid.table.file_formats import PARQUET_SUFFIXES
 from hybrid.table.file_problems import refuse_other_format
 from hybrid.table.files import File
 from hybrid.table.persons import person_codes, unknown_person
-from hybrid.table.read_file import parquet_metadata, readable
+from hybrid.table.read_file import INDEX, parquet_metadata, readable
 from hybrid.table.read_options import ColumnOptions, ReadOptions
 from hybrid.table.typed_table import column_problems, typed_table
 
@@ -112,7 +112,7 @@ def files_below(folder: File) -> list[File]:
 
 
 def _without_index(schema: pa.Schema) -> pa.Schema:
-    return pa.schema([field.remove_metadata() for field in schema if not field.name.startswith("__index_level_")])
+    return pa.schema([field.remove_metadata() for field in schema if not field.name.startswith(INDEX)])
 
 
 def _is_supported(arrow_type: pa.DataType) -> bool:

@@ -90,7 +90,7 @@ def read_table(path: Path | File, options: ReadOptions) -> Table:
     return typed_table(str(file), raw, options, keep_types=file.suffix in TYPED_SUFFIXES, stored=stored)
 
 
-_INDEX = "__index_level_"
+INDEX = "__index_level_"
 """Begin of the names under which pandas stores a row index: a row number, never data."""
 _PART = 1 << 17
 """Rows of a Parquet file that are looked at together."""
@@ -146,7 +146,7 @@ def _typed_part(file: File, options: ReadOptions, columns: Collection[str] | Non
 
 
 def _parquet_parts(file: File, columns: Collection[str] | None) -> Iterator[pa.Table]:
-    names = [name for name in parquet_metadata(file).schema.to_arrow_schema().names if not name.startswith(_INDEX)]
+    names = [name for name in parquet_metadata(file).schema.to_arrow_schema().names if not name.startswith(INDEX)]
     named = [name for name in names if columns is None or name in columns]
     with readable(file):
         for batch in pq.ParquetFile(file.path, filesystem=file.filesystem).iter_batches(_PART, columns=named):
@@ -234,5 +234,5 @@ def _read_parquet(file: File, options: ReadOptions) -> tuple[pa.Table, pa.Schema
     for name in raw.column_names:
         with readable(file, f"column {name!r} holds values that its type does not allow"):
             raw[name].validate(full=True)
-    index = [name for name in raw.column_names if name.startswith(_INDEX)]
+    index = [name for name in raw.column_names if name.startswith(INDEX)]
     return raw.drop_columns(index).replace_schema_metadata(None), stored

@@ -3,11 +3,32 @@
 from __future__ import annotations
 
 import re
+from dataclasses import dataclass
+from functools import cached_property
+from pathlib import Path
 
 import numpy as np
 import pandas as pd
 
+from hybrid.pipeline.config import RunConfig, load_config
+from hybrid.pipeline.pipeline import Pipeline
+
 SECRET = b"twelve bytes"
+
+
+@dataclass
+class Case:
+    """A folder with tables, the visits written as often."""
+
+    folder: Path
+
+    @cached_property
+    def config(self) -> RunConfig:
+        return load_config(self.folder / "config.yaml")
+
+    @cached_property
+    def pipeline(self) -> Pipeline:
+        return Pipeline(self.config)
 
 
 def visits() -> pd.DataFrame:

@@ -5,9 +5,6 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Callable
-from dataclasses import dataclass
-from functools import cached_property
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -17,15 +14,13 @@ import pytest
 from hybrid.desk.columns import _facts
 from hybrid.evaluation.measure import Evaluation
 from hybrid.pipeline.check import diagnose
-from hybrid.pipeline.config import RunConfig, load_config
 from hybrid.pipeline.draft import Draft
-from hybrid.pipeline.pipeline import Pipeline
 from hybrid.pipeline.starter import guess_links, read_folder
 from hybrid.protect import ProtectOptions, protect
 from hybrid.publication.guarantee import guarantee_sentence
 from hybrid.publication.rare_values import RareValues
 from hybrid.report import compare_tables
-from tests.jobs.patient_visits import SECRET, people_in, visits
+from tests.jobs.patient_visits import SECRET, Case, people_in, visits
 
 CONFIG = """version: 1
 name: visits
@@ -51,21 +46,6 @@ split: {control: 0.3, stable: true}
 anonymize: {k: 5, suppression_limit: 0.4}
 evaluate: {metrics: [identical_match], original: false, baseline: false, power: false}
 """
-
-
-@dataclass
-class Case:
-    """A folder with the tables, the visits written as often."""
-
-    folder: Path
-
-    @cached_property
-    def config(self) -> RunConfig:
-        return load_config(self.folder / "config.yaml")
-
-    @cached_property
-    def pipeline(self) -> Pipeline:
-        return Pipeline(self.config)
 
 
 def init(case: Case) -> Any:

@@ -75,7 +75,7 @@ class LeafLogits(Generic[K]):
 def fit_logits(
     values: Array, known: Mapping[K, Array], features: Mapping[K, Feature], nodes: NodesWithSums, drawn_in: Array
 ) -> LeafLogits[K] | None:
-    """Slopes that people bear out; None where there are none, or not two states.
+    """Slopes that people bear out; None where there are none.
 
     By forward selection: a column gets a slope if chance would make the best of all columns as good with a probability
     below ``CHANCE`` (score test of one more predictor, Bonferroni over those that are left).
@@ -83,16 +83,14 @@ def fit_logits(
     Parameters
     ----------
     values : numpy.ndarray, shape (n,)
-        The column, in the order of the leaves; nothing is missing.
+        The column, of two different values, in the order of the leaves; nothing is missing.
     known, features : mapping of key to numpy.ndarray of shape (n,), and to Feature
         The columns before it, in the same order, and their kinds.
     nodes : NodesWithSums
     drawn_in : numpy.ndarray, shape (n,), int
         Node that rows like each are mostly drawn in: its leaf, or one above.
     """
-    states, y = np.unique(values, return_inverse=True)
-    if len(states) != 2:
-        return None
+    (low, high), y = np.unique(values, return_inverse=True)
     asked = [(key, place) for key, column in known.items() for place in _asked(column, features[key])]
     if not asked:
         return None
@@ -106,17 +104,16 @@ def fit_logits(
         return None
     rows = undecided[np.argsort(drawn_in[undecided], kind="stable")]  # A node may be drawn in before and after another.
     parts, part = np.unique(drawn_in[rows], return_inverse=True)
-    regression = _Regression(off[rows], y[rows], nodes.weights[rows], part, _odds(share)[parts])
-    chosen, slopes, level = regression.selected()
-    if not len(chosen):
+    level = _odds(share)
+    regression = _Regression(off[rows], y[rows], nodes.weights[rows], part, level[parts])
+    chosen, slopes, level[parts] = regression.selected()
+    if not chosen:
         return None
-    levels = _odds(share)
-    levels[parts] = level
     return LeafLogits(
-        (float(states[0]), float(states[1])),
+        (float(low), float(high)),
         [asked[at] for at in chosen],
         np.column_stack([means[at] for at in chosen]),
-        levels,
+        level,
         slopes,
     )
 

@@ -84,8 +84,8 @@ class DonorTree(Generic[K]):
         Node above each node; the root is its own.
     reach : numpy.ndarray, shape (n_nodes,)
         Probability that a row below a node is drawn there or deeper; 1 for the root, never more than above it.
-    slopes : LeafSlopes or None
-        How far a donor's value is moved where the row is another than the donor.
+    slopes : LeafSlopes, LeafLogits or None
+        How a donor's value, or which of two states it is, follows what the row is like.
     apart : tuple of Apart
         Of a number: values that are drawn first, who lacks one before all. No donor has them.
     certain : CertainGroups or None
@@ -403,8 +403,7 @@ def person_weights(persons: Array) -> Array | None:
     if all_differ(persons):
         return None
     groups = person_groups(persons)
-    weights: Array = np.where(persons < 0, 0.0, 1 / np.bincount(groups)[groups])
-    return weights
+    return np.where(persons < 0, 0.0, 1 / np.bincount(groups)[groups])
 
 
 @dataclass(frozen=True)
@@ -517,8 +516,7 @@ class _Nodes:
         for at in range(1, len(node)):
             if reach[at] < MOSTLY:
                 node[at] = node[self.parent[at]]
-        mostly: Array = node[self.leaves]
-        return mostly
+        return np.take(node, self.leaves)
 
     def sums(self, values: Array) -> Array:
         """Sums of numbers over the rows of each node, weighted; shape (n_nodes,)."""
@@ -573,9 +571,8 @@ def _outcome(values: Array, feature: Feature, rng: np.random.Generator) -> Array
 
     Numbers become normalized ranks, so that long tails do not decide every split, and the squares of these: by their
     mean alone no split on "has children at school" would say anything of an age, which is neither low nor high there.
-    Many classes, or classes with fewer
-    than two records on average, become a random projection of their indicators: the sum of the projections' variances
-    is the Gini impurity in expectation (Johnson, Lindenstrauss 1984).
+    Many classes, or classes with fewer than two records on average, become a random projection of their indicators: the
+    sum of the projections' variances is the Gini impurity in expectation (Johnson, Lindenstrauss 1984).
     """
     if feature.is_discrete:
         if feature.n_levels <= MOST_CLASSES and 2 * len(np.unique(values)) <= len(values):
