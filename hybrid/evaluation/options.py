@@ -61,7 +61,7 @@ class RetrainOptions(Options):
     """Training people of whom `membership_trained` trains on random halves; all where there are fewer."""
     share: float = Field(default=0.01, gt=0, le=0.5)
     """Share of the pool whom `membership_trained` attacks, those least like others: at least 80, or a quarter of a
-    small pool. Beside them up to 400 random others are attacked."""
+    small pool. Beside them random others are attacked: 400 of 10,000, up to 2,000 of a smaller pool."""
     halves: int = Field(default=64, ge=20, le=100_000)
     """Trainings on random halves of the pool, at most."""
     looks: int = Field(default=3, ge=1, le=20)

@@ -269,7 +269,8 @@ def _smaller_leaves(at: Situation) -> Change:
 
 def _beyond_chance(at: Situation) -> Change:
     is_at = at.generator_options.get("alpha")
-    return ("synthesize.options.alpha", 0.05) if at.synthesize.generator == "cart" and is_at == 1 else None
+    weighed = at.synthesize.generator == "cart" and is_at in (None, 1)
+    return ("synthesize.options.alpha", 0.05) if weighed else None
 
 
 def _epochs(factor: float) -> Callable[[Situation], Change]:

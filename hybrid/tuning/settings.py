@@ -25,15 +25,15 @@ METHODS = ("tree", "learned", "uniform")
 SMALL, LARGE = 0.5, 2.0
 """Leaves that are tried, as multiples of what `hybrid init` writes for so many people."""
 TREES = {
-    "": (1.0, None),
+    "": (None, None),
     ", weighed splits, small leaves": (0.3, SMALL),
     ", fewer splits": (0.1, None),
-    ", small leaves": (1.0, SMALL),
+    ", small leaves": (None, SMALL),
     ", weighed splits": (0.9, None),
-    ", large leaves": (1.0, LARGE),
+    ", large leaves": (None, LARGE),
     ", weighed splits, large leaves": (0.9, LARGE),
 }
-"""Words, ``alpha`` of `cart`, and its leaves; None: its own default."""
+"""Words, ``alpha`` of `cart`, and its leaves; None: its own defaults."""
 OPTIONS = "synthesize.options."
 SHARES = (0.7, 0.5, 0.35)
 """Shares of the people that are sampled, beside all of them."""

@@ -321,8 +321,12 @@ Targets = Literal["exposed", "random"]
 TARGETS: tuple[Targets, ...] = ("exposed", "random")
 FALSE_ALARMS = (0.01, 0.001)
 """Shares of non-members whom the attacker may take for members (Carlini et al. 2022 print 0.1 %)."""
-LEAST_EXPOSED, RANDOM = 80, 400
-"""Fewest people among the most exposed, and random others; both are fewer in a pool that is too small for them."""
+LEAST_EXPOSED = 80
+"""Fewest people among the most exposed; fewer in a pool that is too small for them."""
+ASKED, MOST_ASKED = 4_000_000, 2_000
+"""Random people who are attacked times people of the pool, about: what it costs to observe them; and most such people.
+400 of a pool of 10,000, all of one of 2,000: the more there are, the more one attacker learns, and the narrower the
+interval."""
 WIDER = 1.4
 """Factor of the intervals that must decide before trainings end: a third draw of the same data is judged so much more
 strictly than the first (:func:`~hybrid.publication.gate.strictness`), and further trainings decide it, too."""
@@ -370,7 +374,12 @@ def chosen_people(context: Context) -> tuple[list[Array], Array, int]:
     pool = [rows[at] for at in rng.permutation(len(rows))[: options.pool]]
     ranked = np.argsort([-unlike[mine[0]] for mine in pool], kind="stable")
     count = min(max(round(options.share * len(pool)), LEAST_EXPOSED), len(pool) // 4)
-    return pool, np.concatenate([ranked[:count], rng.permutation(ranked[count:])[:RANDOM]]), count
+    return pool, np.concatenate([ranked[:count], rng.permutation(ranked[count:])[:n_random(len(pool))]]), count
+
+
+def n_random(pool: int) -> int:
+    """Random people of a pool who are attacked, at most."""
+    return min(ASKED // pool, MOST_ASKED)
 
 
 def trainings_of(context: Context) -> Trainings:
@@ -477,7 +486,8 @@ def membership_trained(context: Context) -> Outcome:
 def membership_trained_random(context: Context) -> Outcome:
     """AUC of the attack on random people of the pool, 0..1.
 
-    As :func:`membership_trained`, up to 400 people who are not among the most exposed, with a regression of their own.
+    As :func:`membership_trained`, of people who are not among the most exposed, with a regression of their own: 400 in
+    a pool of 10,000, in smaller ones more, up to 2,000, as observing them costs less.
     """
     return _success(context, "random")
 

@@ -189,7 +189,7 @@ def roles_lines() -> Iterator[str]:
 SUPPRESSION_LIMIT = 0.05
 """Share of records left out that is proposed."""
 LEFT_OUT_LINE = f"suppression_limit: {SUPPRESSION_LIMIT}   # review: share of records that may be left out to get there"
-CROSSED_BELOW = 20_000
+CROSSED_BELOW = 25_000
 """Tables of fewer people are judged on folds, since a third of so few is too few to compare with, and nobody of them is
 left out, since small groups would be missing."""
 

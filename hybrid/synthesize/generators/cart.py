@@ -192,6 +192,8 @@ def leaf_odds(
 
 FEWEST, MOST, SHARE = 10, 50, 50
 """People who count as enough where nothing is configured: one of so many, within these ends."""
+ALPHAS = 1.0, 0.3
+"""``alpha`` where none is configured: of numbers and two states, and of three states or more (docs/evidence/gate.md)."""
 _SECONDS_PER_WORK = 1.6e-8
 """Per record, column, column before it and halving of the records: Adult."""
 
@@ -203,10 +205,11 @@ class CartOptions(Options):
     """Training records that every leaf holds at least, or persons with `data.person` (smaller ones: `small_groups`);
     larger: smoother, fewer copies, less detail. null: a fiftieth of the training records or persons, but 10 at least
     and 50 at most."""
-    alpha: float = Field(default=1.0, gt=0, le=1)
+    alpha: float | None = Field(default=None, gt=0, le=1)
     """Below 1, a split of a tree counts for nothing if chance alone would make one as good with a larger probability,
     counted in people, and in full once it is twice as good: an attacker finds less of single people, and relations that
-    many weak splits carry are lost. 1: every split counts, as in synthpop."""
+    many weak splits carry are lost. 1: every split counts, as in synthpop. null: 0.3 for columns of three states or
+    more, 1 for numbers and for two states, whose weak relations slopes carry."""
     slopes: bool = True
     """Whether a value follows the columns drawn before it within a leaf, too. A donor's number or ordered state is
     moved by the slope that people bear out, in ranks; which of two states a row has follows a logistic regression with
@@ -233,8 +236,9 @@ class CartOptions(Options):
     def limits(self, people: int) -> tuple[TreeLimits, int]:
         """Limits of the trees of so many training people, and the people who must have a number that is copied."""
         least = enough_people(people) if self.min_leaf is None else self.min_leaf
+        alphas = ALPHAS if self.alpha is None else (self.alpha, None)
         return (
-            TreeLimits(least, self.alpha, self.max_depth, self.slopes, self.small_groups),
+            TreeLimits(least, alphas[0], self.max_depth, self.slopes, self.small_groups, alphas[1]),
             enough_people(people) if self.smoothing is None else self.smoothing,
         )
 
@@ -311,7 +315,7 @@ class Cart:
     Options: ClassVar[type[Options]] = CartOptions
     presets: ClassVar[Mapping[str, Mapping[str, Any]]] = {
         "default": {},
-        "synthpop": {"min_leaf": 5, "smoothing": 0, "slopes": False},
+        "synthpop": {"min_leaf": 5, "smoothing": 0, "slopes": False, "alpha": 1.0},
     }
 
     def encoding(self, options: CartOptions) -> Encoding:  # noqa: ARG002  (the protocol)

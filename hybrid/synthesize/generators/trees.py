@@ -33,6 +33,8 @@ MOST_CELLS = 4_000_000
 """Counts of nodes by states that are held at once."""
 SPIKE = 0.5
 """Share of the people with the same number from which on the tree first draws who has it, as `semicont` of synthpop."""
+SEVERAL_STATES = 3
+"""States from which on chance makes most splits: the more there are, the fewer people of a leaf have each."""
 MOSTLY = 0.5
 """Share of the draws that end in a node, or below, from which on it is where rows are drawn."""
 SMALLEST_LOG = -600.0
@@ -55,6 +57,8 @@ class TreeLimits:
         Whether values follow the columns before them within leaves, too (:mod:`.leaf_slopes`).
     small_groups : bool
         Whether a discrete column has smaller groups where chance is no explanation.
+    alpha_of_states : float or None
+        The same for columns of :data:`SEVERAL_STATES` states or more; None: as ``alpha``.
     """
 
     least: int
@@ -62,6 +66,7 @@ class TreeLimits:
     max_depth: int | None
     slopes: bool = False
     small_groups: bool = False
+    alpha_of_states: float | None = None
 
 
 @dataclass(frozen=True)
@@ -316,12 +321,18 @@ def _weighed(records: _Records[K], limits: TreeLimits, rng: np.random.Generator)
     grown = _Grown.of(records, outcome, limits, int(rng.integers(2**31)))
     nodes, by_leaf = grown.nodes, grown.by_leaf
     share = np.ones(nodes.tree.node_count)
-    if limits.alpha < 1:
+    of_states = limits.alpha_of_states if _has_several_states(feature, values) else None
+    alpha = limits.alpha if of_states is None else of_states
+    if alpha < 1:
         gain, freedom = nodes.gain(values[by_leaf] if feature.is_discrete else outcome[by_leaf])
-        share = nodes.borne_out(gain, nodes.price(list(grown.predictors.values()), freedom, limits))
+        share = nodes.borne_out(gain, nodes.price(list(grown.predictors.values()), freedom, limits.least, alpha))
     reach = nodes.reach(share, limits.least)
     slopes = _slopes(records, grown, nodes.drawn_in(reach), limits) if limits.slopes and is_graded(feature) else None
     return replace(grown.drawing(records, reach), slopes=slopes)
+
+
+def _has_several_states(feature: Feature, values: Array) -> bool:
+    return feature.is_discrete and len(np.unique(values)) >= SEVERAL_STATES
 
 
 def _slopes(
@@ -342,14 +353,14 @@ def _slopes(
 def _certain_groups(records: _Records[K], limits: TreeLimits) -> CertainGroups[K] | None:
     """Groups of a discrete column below the size of a leaf, if there are any, and enough others."""
     values = records.values
-    small = replace(limits, least=least_of_group(limits.least), alpha=CERTAIN)
+    small = replace(limits, least=least_of_group(limits.least))
     possible = limits.small_groups and records.feature.is_discrete and small.least < limits.least
     if not possible or not 1 < len(np.unique(values)) <= MOST_CLASSES:
         return None
     grown = _Grown.of(records, values, small, 0)
     nodes = grown.nodes
     gain, freedom = nodes.gain(values[grown.by_leaf])
-    certain = nodes.inner & (gain > nodes.price(list(grown.predictors.values()), freedom, small))
+    certain = nodes.inner & (gain > nodes.price(list(grown.predictors.values()), freedom, small.least, CERTAIN))
     group = certain[nodes.parent] & (nodes.people >= small.least) & (nodes.people < limits.least)
     group[0] = False
     inside = group.copy()
@@ -471,7 +482,7 @@ class _Nodes:
         explained, freedom = self._pearson(outcome) if outcome.ndim == 1 else self._variance(outcome)
         return explained * self.people, freedom
 
-    def price(self, predictors: list[Ranks | CategoryScores], freedom: Array, limits: TreeLimits) -> Array:
+    def price(self, predictors: list[Ranks | CategoryScores], freedom: Array, least: int, alpha: float) -> Array:
         """Gain that chance exceeds with probability ``alpha`` in the best of all splits of a node; shape (n_nodes,).
 
         Bonferroni: the quantile at alpha divided by the number of splits. There are as many cuts as distinct places of
@@ -484,9 +495,9 @@ class _Nodes:
         cuts = np.array([number for coder in predictors for number in coder.cuts])[column]
         ordered = np.array([by_outcome for coder in predictors for by_outcome in coder.by_outcome])[column]
         rows = self.starts[self.end] - self.starts[:-1]
-        cuts = np.clip(np.minimum.reduce([cuts, rows / limits.least, self.people]), 1, None)
+        cuts = np.clip(np.minimum.reduce([cuts, rows / least, self.people]), 1, None)
         ways = np.where(ordered, cuts * np.log(2), np.log(cuts)) + np.log(len(predictors))
-        at, freedom = np.log(limits.alpha) - ways, np.maximum(freedom, 1)
+        at, freedom = np.log(alpha) - ways, np.maximum(freedom, 1)
         # Beyond what floating point holds: Laurent and Massart, Ann. Stat. 28(5), 2000, lemma 1.
         bound = freedom + 2 * np.sqrt(-freedom * at) - 2 * at
         exact = chi2.isf(np.exp(np.maximum(at, SMALLEST_LOG)), freedom)
