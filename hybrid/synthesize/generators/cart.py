@@ -193,7 +193,7 @@ def leaf_odds(
 FEWEST, MOST, SHARE = 10, 50, 50
 """People who count as enough where nothing is configured: one of so many, within these ends."""
 ALPHAS = 1.0, 0.3
-"""``alpha`` where none is configured: of numbers and two states, and of three states or more (docs/evidence/gate.md)."""
+"""``alpha`` where none is configured: of numbers and two states, and of three states or more."""
 _SECONDS_PER_WORK = 1.6e-8
 """Per record, column, column before it and halving of the records: Adult."""
 
