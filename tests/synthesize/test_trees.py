@@ -55,6 +55,17 @@ def test_noise_tells_hardly_anything(people: int) -> None:
     assert np.mean(found) < 0.03
 
 
+def test_columns_of_several_states_have_an_alpha_of_their_own() -> None:
+    rng = np.random.default_rng(1)
+    known, features = columns(1_000, rng)
+    limits = TreeLimits(20, 1.0, None, alpha_of_states=0.01)
+    noise = [(NUMBER, rng.normal(size=1_000))] + [
+        (state(n), rng.integers(0, n, 1_000).astype(np.int32)) for n in (2, 3, 5)
+    ]
+    found = [told(grow((9, *each), known, features, np.arange(1_000), limits, rng)) for each in noise]
+    assert min(found[:2]) > 0.1 and max(found[2:]) < 0.03
+
+
 def test_every_split_counts_where_alpha_is_1() -> None:
     rng = np.random.default_rng(1)
     known, features = columns(1_000, rng)

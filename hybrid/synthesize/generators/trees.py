@@ -58,7 +58,7 @@ class TreeLimits:
     small_groups : bool
         Whether a discrete column has smaller groups where chance is no explanation.
     alpha_of_states : float or None
-        The same for columns of :data:`SEVERAL_STATES` states or more; None: as ``alpha``.
+        ``alpha`` for columns of :data:`SEVERAL_STATES` states or more; None: as for others.
     """
 
     least: int
@@ -321,11 +321,11 @@ def _weighed(records: _Records[K], limits: TreeLimits, rng: np.random.Generator)
     grown = _Grown.of(records, outcome, limits, int(rng.integers(2**31)))
     nodes, by_leaf = grown.nodes, grown.by_leaf
     share = np.ones(nodes.tree.node_count)
-    of_states = limits.alpha_of_states if _has_several_states(feature, values) else None
-    alpha = limits.alpha if of_states is None else of_states
-    if alpha < 1:
+    if limits.alpha_of_states is not None and _has_several_states(feature, values):
+        limits = replace(limits, alpha=limits.alpha_of_states)
+    if limits.alpha < 1:
         gain, freedom = nodes.gain(values[by_leaf] if feature.is_discrete else outcome[by_leaf])
-        share = nodes.borne_out(gain, nodes.price(list(grown.predictors.values()), freedom, limits.least, alpha))
+        share = nodes.borne_out(gain, nodes.price(list(grown.predictors.values()), freedom, limits))
     reach = nodes.reach(share, limits.least)
     slopes = _slopes(records, grown, nodes.drawn_in(reach), limits) if limits.slopes and is_graded(feature) else None
     return replace(grown.drawing(records, reach), slopes=slopes)
@@ -353,14 +353,14 @@ def _slopes(
 def _certain_groups(records: _Records[K], limits: TreeLimits) -> CertainGroups[K] | None:
     """Groups of a discrete column below the size of a leaf, if there are any, and enough others."""
     values = records.values
-    small = replace(limits, least=least_of_group(limits.least))
+    small = replace(limits, least=least_of_group(limits.least), alpha=CERTAIN)
     possible = limits.small_groups and records.feature.is_discrete and small.least < limits.least
     if not possible or not 1 < len(np.unique(values)) <= MOST_CLASSES:
         return None
     grown = _Grown.of(records, values, small, 0)
     nodes = grown.nodes
     gain, freedom = nodes.gain(values[grown.by_leaf])
-    certain = nodes.inner & (gain > nodes.price(list(grown.predictors.values()), freedom, small.least, CERTAIN))
+    certain = nodes.inner & (gain > nodes.price(list(grown.predictors.values()), freedom, small))
     group = certain[nodes.parent] & (nodes.people >= small.least) & (nodes.people < limits.least)
     group[0] = False
     inside = group.copy()
@@ -482,7 +482,7 @@ class _Nodes:
         explained, freedom = self._pearson(outcome) if outcome.ndim == 1 else self._variance(outcome)
         return explained * self.people, freedom
 
-    def price(self, predictors: list[Ranks | CategoryScores], freedom: Array, least: int, alpha: float) -> Array:
+    def price(self, predictors: list[Ranks | CategoryScores], freedom: Array, limits: TreeLimits) -> Array:
         """Gain that chance exceeds with probability ``alpha`` in the best of all splits of a node; shape (n_nodes,).
 
         Bonferroni: the quantile at alpha divided by the number of splits. There are as many cuts as distinct places of
@@ -495,9 +495,9 @@ class _Nodes:
         cuts = np.array([number for coder in predictors for number in coder.cuts])[column]
         ordered = np.array([by_outcome for coder in predictors for by_outcome in coder.by_outcome])[column]
         rows = self.starts[self.end] - self.starts[:-1]
-        cuts = np.clip(np.minimum.reduce([cuts, rows / least, self.people]), 1, None)
+        cuts = np.clip(np.minimum.reduce([cuts, rows / limits.least, self.people]), 1, None)
         ways = np.where(ordered, cuts * np.log(2), np.log(cuts)) + np.log(len(predictors))
-        at, freedom = np.log(alpha) - ways, np.maximum(freedom, 1)
+        at, freedom = np.log(limits.alpha) - ways, np.maximum(freedom, 1)
         # Beyond what floating point holds: Laurent and Massart, Ann. Stat. 28(5), 2000, lemma 1.
         bound = freedom + 2 * np.sqrt(-freedom * at) - 2 * at
         exact = chi2.isf(np.exp(np.maximum(at, SMALLEST_LOG)), freedom)
