@@ -388,6 +388,7 @@ def test_names_of_rows_are_excluded_and_copies_are_asked(tmp_path: Path) -> None
             "X": np.arange(1, rows + 1),
             "nr": np.arange(rows),
             "row_id": np.sort(rng.choice(9 * rows, rows, replace=False)),
+            "row.names": [float(f"{year}.{at}") for year in range(1978, 1988) for at in range(1, rows // 10 + 1)],
             "patient_id": np.arange(1, rows + 1),
             "x": rng.permutation(rows),
             "age": rng.integers(20, 90, rows),
@@ -396,11 +397,12 @@ def test_names_of_rows_are_excluded_and_copies_are_asked(tmp_path: Path) -> None
     ).assign(age_again=lambda one: one["age"], station=lambda one: one["ward"])
     guessed, text = _written(frame, tmp_path)
     roles = {one.column.name: str(one.role.role) for one in guessed.columns}
-    assert {name for name, role in roles.items() if role == "excluded"} == {"rownames", "X", "nr", "row_id"}
+    of_rows = {"rownames", "row.names", "X", "nr", "row_id"}
+    assert {name for name, role in roles.items() if role == "excluded"} == of_rows
     assert roles["patient_id"] == "identifier" and roles["x"] == "identifier"
     assert {name for name, role in roles.items() if role == "undecided"} == {"age_again", "station"}
     assert "a copy of age, equal in every row: excluded, or the role of age and the constraint" in text
-    assert not any({"X", "nr", "row_id", "rownames"} & set(one.constraint.columns) for one in guessed.constraints)
+    assert not any(of_rows & set(one.constraint.columns) for one in guessed.constraints)
 
 
 def test_a_town_in_its_state_is_declared(tmp_path: Path) -> None:

@@ -374,7 +374,7 @@ def chosen_people(context: Context) -> tuple[list[Array], Array, int]:
     pool = [rows[at] for at in rng.permutation(len(rows))[: options.pool]]
     ranked = np.argsort([-unlike[mine[0]] for mine in pool], kind="stable")
     count = min(max(round(options.share * len(pool)), LEAST_EXPOSED), len(pool) // 4)
-    return pool, np.concatenate([ranked[:count], rng.permutation(ranked[count:])[:n_random(len(pool))]]), count
+    return pool, np.concatenate([ranked[:count], rng.permutation(ranked[count:])[: n_random(len(pool))]]), count
 
 
 def n_random(pool: int) -> int:

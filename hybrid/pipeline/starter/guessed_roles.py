@@ -176,8 +176,12 @@ class GuessedRole:
 
 ECHO = "the two rise together"
 """End of the reason for a quasi-identifier that another one nearly tells."""
-_ROW_NAMES = r"(?i)\A(row[ ._]?(names?|numbers?|nr|num|id|index)|x|index|unnamed: ?0|)\Z"
+_OF_ROWS = r"row[ ._]?(names?|numbers?|nr|num|id|index)"
+_ROW_NAMES = rf"(?i)\A({_OF_ROWS}|x|index|unnamed: ?0|)\Z"
 """Names under which programs write the names or numbers of rows."""
+MOSTLY_DIFFERENT = 0.9
+"""Share of different values from which on decimals called so name rows, too: 1978.1 is the first and the tenth row of
+1978."""
 
 
 def guess_roles(table: Table) -> dict[str, GuessedRole]:
@@ -292,6 +296,8 @@ def _of_date(column: Column, values: pd.Series, count: str) -> GuessedRole | Non
 
 def _names_rows(column: Column, values: pd.Series) -> bool:
     """True for names of rows, rising numbers called so, and whole numbers that count the rows from 0 or 1."""
+    if column.kind is Kind.DECIMAL and re.fullmatch(rf"(?i){_OF_ROWS}", column.name):
+        return values.nunique() >= MOSTLY_DIFFERENT * len(values)
     if not never_repeats(column, values) or values.isna().any():
         return False
     called = re.match(_ROW_NAMES, column.name) is not None
