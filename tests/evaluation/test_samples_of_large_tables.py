@@ -7,6 +7,7 @@ import pytest
 
 from hybrid.evaluation import EvaluateOptions, Measure, evaluate
 from hybrid.evaluation.context import Context
+from hybrid.evaluation.measure import NotComputable, Subject
 from hybrid.evaluation.utility import prediction
 from hybrid.table import Table
 from tests.evaluation.simulated_people import make_people
@@ -26,6 +27,23 @@ def test_the_parts_of_a_sampled_table_share_the_sample(tables: tuple[Table, Tabl
     assert context.sampled()["train"] == {"records": 102, "of": 900}
     whole = Context(*tables, EvaluateOptions(max_records=None), 1)
     assert all(whole.asked(part) is part for part, _ in whole.parts(("train", "control")))
+
+
+def test_stages_of_other_sizes_ask_about_other_numbers_of_people(
+    tables: tuple[Table, Table, Table], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("hybrid.evaluation.context.LEAST_ASKED", 10)
+    train, control, table = tables
+    larger = make_people(1_100, np.random.default_rng(12))
+    options = EvaluateOptions(families=("privacy",), also="all", secrets=("illness",), max_records=300)
+    stages: dict[Subject, Table] = {"anonymized": table, "synthetic": larger}
+    found = evaluate(train, control, stages, options, np.random.default_rng(1)).metrics
+    said = {(one.name, one.stage): one.outcome for one in found}
+    asked = [said["shared_cells", stage].details["sampled"]["train"]["records"] for stage in stages]  # type: ignore[union-attr]
+    assert asked == [300**2 // 900, 300**2 // 1_100]
+    assert not [
+        key for key, outcome in said.items() if isinstance(outcome, NotComputable) and outcome.state == "failed"
+    ]
 
 
 def test_models_say_which_rows_they_saw_whatever_was_measured_before(

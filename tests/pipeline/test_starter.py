@@ -15,6 +15,7 @@ from hybrid.base.errors import ConfigError, DataError
 from hybrid.pipeline.check import diagnose
 from hybrid.pipeline.config import RunConfig, load_config
 from hybrid.pipeline.starter import GuessedConfig, guess_config, guess_frame
+from hybrid.pipeline.starter.config_text import Extent, drawing_lines, labels_line, split_lines
 from hybrid.pipeline.starter.reading import MOST_COLUMNS
 from hybrid.pipeline.table_run import TableRun
 from hybrid.synthesize.generators.cart import leaf_of_sampled
@@ -405,6 +406,26 @@ def test_names_of_rows_are_excluded_and_copies_are_asked(tmp_path: Path) -> None
     assert not any(of_rows & set(one.constraint.columns) for one in guessed.constraints)
 
 
+@pytest.mark.parametrize(
+    ("people", "alike", "small"), [(24_999, 0.0, True), (25_000, 0.09, False), (25_000, 0.1, True)]
+)
+def test_tables_of_few_people_or_of_people_alike_are_judged_on_folds(people: int, alike: float, small: bool) -> None:
+    extent = Extent(people, alike)
+    assert ("control: cross" in "".join(split_lines("records", extent))) is small
+    assert ("recoding: local" in labels_line(extent)) is small
+    assert ("beta: 0.35" in "".join(drawing_lines(extent))) is small
+
+
+def test_people_are_alike_however_often_their_rows_occur(tmp_path: Path) -> None:
+    frame = pd.DataFrame(
+        {"patient_id": np.arange(300), "ward": ["north", "south", "west"] * 100, "age": np.arange(300)}
+    )
+    frame.loc[:59, "age"] = 40
+    found = [_written(pd.concat([frame] * times), tmp_path)[0].extent for times in (1, 3)]
+    assert [one.people for one in found] == [300, 300]
+    assert [one.alike for one in found] == pytest.approx([60 / 300] * 2)
+
+
 def test_a_town_in_its_state_is_declared(tmp_path: Path) -> None:
     """Two towns of 90 have a namesake in another state; blood groups lie in no state."""
     rng, rows = np.random.default_rng(6), 900
@@ -583,14 +604,15 @@ def test_a_number_that_nearly_tells_the_age_is_known_as_the_age_is(tmp_path: Pat
     assert any("do users need experience" in note for note in guessed.notes)
 
 
-@pytest.mark.parametrize("people", [19_999, 20_000])
+@pytest.mark.parametrize("people", [24_999, 25_000])
 def test_few_people_are_crossed_sampled_and_recoded_locally(people: int) -> None:
     rng = np.random.default_rng(3)
     frame = pd.DataFrame({"age": rng.integers(18, 90, people), "sex": rng.choice(["f", "m"], people)})
+    frame["height_of_desk"] = rng.normal(size=people)
     content = yaml.safe_load(guess_frame(frame).to_yaml(Path()))
     anonymize = content["anonymize"]
     assert content["synthesize"]["options"] == {"min_leaf": leaf_of_sampled(people)}
-    if people < 20_000:
+    if people < 25_000:
         assert content["split"]["control"] == "cross" and content["sample"] == {"method": "beta", "beta": 0.35}
         assert anonymize == {"k": 5, "recoding": "local"}
     else:

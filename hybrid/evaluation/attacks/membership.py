@@ -55,7 +55,8 @@ def _folds(context: Context, people: People) -> tuple[Fold, Fold]:
         return [np.sort(shuffled[: len(shuffled) // 2]), np.sort(shuffled[len(shuffled) // 2 :])]
 
     def attacked(part: Part, at: int, half: Array) -> Part:
-        return Part(part.role, ("attacked", part.key, at), half[np.isin(half, context.asked(part).rows)])
+        asked = context.asked(part).rows  # As many as the tables of a stage allow: results are kept for each number.
+        return Part(part.role, ("attacked", part.key, at, len(asked)), half[np.isin(half, asked)])
 
     train, control = halves("train"), halves("control")
     first, second = (

@@ -35,7 +35,8 @@ def register_linkage(context: Context) -> Outcome:
     people = space.place(train.take(asked[0]).join(control.take(asked[1])))
 
     halves = context.once_for_all_stages(
-        ("register", fingerprint(*tables[:2], register)), lambda: _half_way(space, people, space.place(entries))
+        ("register", fingerprint(*tables[:2], register), *map(len, asked)),
+        lambda: _half_way(space, people, space.place(entries)),
     )
     alone = halves > 0
     sides = np.split(alone, [len(asked[0])])

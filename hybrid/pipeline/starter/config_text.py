@@ -189,23 +189,38 @@ def roles_lines() -> Iterator[str]:
 SUPPRESSION_LIMIT = 0.05
 """Share of records left out that is proposed."""
 LEFT_OUT_LINE = f"suppression_limit: {SUPPRESSION_LIMIT}   # review: share of records that may be left out to get there"
-CROSSED_BELOW = 25_000
+FEW = 25_000
 """Tables of fewer people are judged on folds, since a third of so few is too few to compare with, and nobody of them is
 left out, since small groups would be missing."""
+ALIKE, FEW_OF_ALIKE = 0.1, 100_000
+"""Share of the people with the row of another one from which on so many are few: copies hide among rows that are equal
+by nature, and more people are needed to see them."""
 
 
-def labels_line(people: int) -> str:
+@dataclass(frozen=True)
+class Extent:
+    """How many people a table is about, and the share of them, 0 to 1, whose row another one has."""
+
+    people: int
+    alike: float = 0.0
+
+    @property
+    def is_small(self) -> bool:
+        return self.people < (FEW_OF_ALIKE if self.alike >= ALIKE else FEW)
+
+
+def labels_line(extent: Extent) -> str:
     """The line of the section ``anonymize`` that says what becomes of small classes."""
-    if people < CROSSED_BELOW:
+    if extent.is_small:
         return "recoding: local           # labels as fine as each record allows, and nobody is left out; or global"
     return LEFT_OUT_LINE
 
 
-def split_lines(unit: str, people: int) -> Iterator[str]:
-    """The section ``split``; ``unit`` is what it splits: records, or persons; ``people``: how many."""
+def split_lines(unit: str, extent: Extent) -> Iterator[str]:
+    """The section ``split``; ``unit`` is what it splits: records, or persons."""
     yield ""
     yield "split:"
-    if people < CROSSED_BELOW:
+    if extent.is_small:
         yield "  control: cross            # nobody is kept apart; 4 more tables, each without some people, are judged"
     else:
         yield f"  control: 0.3              # {unit} no generator sees; every attack is measured against them"
@@ -213,20 +228,20 @@ def split_lines(unit: str, people: int) -> Iterator[str]:
 
 
 SHARE, SHARE_OF_FEW = 0.5, 0.35
-"""Shares of the people who are sampled: of many, and of fewer than :data:`CROSSED_BELOW`."""
+"""Shares of the people who are sampled: of many, and of a small table (:class:`Extent`)."""
 
 
-def drawing_lines(people: int) -> Iterator[str]:
+def drawing_lines(extent: Extent) -> Iterator[str]:
     """The sections ``sample`` and ``synthesize``.
 
     A generator shows who was in, unless chance decided it; its leaves are as large as those of all people would be.
     docs/evidence/gate.md has the figures.
     """
-    share = SHARE_OF_FEW if people < CROSSED_BELOW else SHARE
+    share = SHARE_OF_FEW if extent.is_small else SHARE
     yield ""
     yield f"sample: {{method: beta, beta: {share}}}   # chance decides who is in; with 1, more of each is shown"
     yield ""
-    leaf = leaf_of_sampled(people)
+    leaf = leaf_of_sampled(extent.people)
     options = f"options: {{min_leaf: {leaf}}}"
     yield f"synthesize: {{generator: cart, rows: same, {options}}}   # by all people, sampled or not"
     yield ""

@@ -297,7 +297,7 @@ def _of_date(column: Column, values: pd.Series, count: str) -> GuessedRole | Non
 def _names_rows(column: Column, values: pd.Series) -> bool:
     """True for names of rows, rising numbers called so, and whole numbers that count the rows from 0 or 1."""
     if column.kind is Kind.DECIMAL and re.fullmatch(rf"(?i){_OF_ROWS}", column.name):
-        return values.nunique() >= MOSTLY_DIFFERENT * len(values)
+        return bool(values.nunique() >= MOSTLY_DIFFERENT * len(values))
     if not never_repeats(column, values) or values.isna().any():
         return False
     called = re.match(_ROW_NAMES, column.name) is not None

@@ -27,6 +27,7 @@ from hybrid.pipeline.starter.columns import (
 )
 from hybrid.pipeline.starter.config_text import (
     AskedTable,
+    Extent,
     column_lines,
     constraint_lines,
     constraints_note,
@@ -323,16 +324,16 @@ def _lines(guessed: GuessedLinks, folder: Path) -> Iterator[str]:
         yield f"  # review: {name} is left out, since no references lead from its rows to {guessed.tree.person}"
     yield ""
     yield from roles_lines()
-    people = len(guessed.tables[0].found.table)
-    yield from split_lines("persons", people)
+    extent = Extent(len(guessed.tables[0].found.table))
+    yield from split_lines("persons", extent)
     if any(one.named(Role.QUASI_IDENTIFIER) for one in guessed.tables):
         yield ""
         yield "anonymize:"
         yield "  k: 5                      # every combination of labels is shared by at least so many people"
-        yield f"  {labels_line(people)}"
+        yield f"  {labels_line(extent)}"
         yield ""
         yield "transition: {method: tree, order: pre}"
-    yield from drawing_lines(people)
+    yield from drawing_lines(extent)
     yield "policy: default             # review: `hybrid policies` lists the others"
     yield ""
     yield from publish_lines()

@@ -9,6 +9,8 @@ from math import prod
 from pathlib import Path
 from typing import Any
 
+import numpy as np
+
 from hybrid.anonymize.options import AnonymizeOptions
 from hybrid.anonymize.search.tradeoff import rule_costs
 from hybrid.base.atomic import write_text
@@ -24,6 +26,7 @@ from hybrid.pipeline.starter.columns import GuessedColumn, hierarchy_paths, in_m
 from hybrid.pipeline.starter.config_text import (
     SUPPRESSION_LIMIT,
     AskedTable,
+    Extent,
     column_lines,
     constraint_lines,
     description_lines,
@@ -43,6 +46,7 @@ from hybrid.pipeline.starter.config_text import (
 from hybrid.table import Role, Schema, Table
 from hybrid.table.data_options import DataOptions
 from hybrid.table.file_formats import is_csv
+from hybrid.table.holders import sharing
 from hybrid.table.persons import n_persons, with_persons
 from hybrid.table.typed_table import DATA_FRAME
 
@@ -224,18 +228,25 @@ class GuessedConfig:
         if self.constraints:
             yield ""
             yield from constraint_lines(self.constraints)
-        people = len(self.table) if self.person is None else n_persons(with_persons(self.table, [self.person]))
-        yield from split_lines("records", people)
+        extent = self.extent
+        yield from split_lines("records", extent)
         yield ""
         if not quasi:
             yield "# Nothing is anonymized without a quasi-identifier. Once a column above has that role, remove the #:"
-        yield from (line if quasi else f"# {line}".rstrip() for line in self._anonymize_lines(people))
-        yield from drawing_lines(people)
+        yield from (line if quasi else f"# {line}".rstrip() for line in self._anonymize_lines(extent))
+        yield from drawing_lines(extent)
         yield from self._evaluate_lines()
         yield "policy: default             # review: `hybrid policies` lists the others"
         yield ""
         yield from publish_lines()
         yield from description_lines(self.columns, self.descriptions)
+
+    @property
+    def extent(self) -> Extent:
+        """How many people the table is about, and how many of them are alike."""
+        table = self.table if self.person is None else with_persons(self.table, [self.person])
+        learned = [guessed.column.name for guessed in self.columns if guessed.role.role.is_learned]
+        return Extent(n_persons(table), float(np.mean(sharing(table, learned) > 1)) if learned else 0.0)
 
     def _evaluate_lines(self) -> Iterator[str]:
         named = {"targets": targets_of(self.columns), "secrets": secrets_of(self.table, self.columns)}
@@ -272,7 +283,7 @@ class GuessedConfig:
     def _is_undecided(self, name: str) -> bool:
         return any(one.column.name == name and one.role.role is Role.UNDECIDED for one in self.columns)
 
-    def _anonymize_lines(self, people: int) -> Iterator[str]:
+    def _anonymize_lines(self, extent: Extent) -> Iterator[str]:
         yield "anonymize:"
         yield f"  k: {K}                      # every combination of labels is shared by at least so many people"
         for rule in self.rules:
@@ -280,6 +291,6 @@ class GuessedConfig:
             if rule.against:
                 yield f"  # review: not proposed, since {rule.against}:"
             yield f"  # {text}" if rule.against else f"  {text}   # review"
-        yield f"  {labels_line(people)}"
+        yield f"  {labels_line(extent)}"
         yield ""
         yield "transition: {method: tree, order: pre}"
