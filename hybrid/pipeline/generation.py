@@ -20,7 +20,7 @@ from hybrid.pipeline.anonymization import Anonymization
 from hybrid.pipeline.conditions import Selection, selection
 from hybrid.pipeline.config import RunConfig
 from hybrid.pipeline.constraint_rules import fitted_rules
-from hybrid.pipeline.protection import protected, same_rows, static_columns
+from hybrid.pipeline.protection import protected, rows_for, static_columns
 from hybrid.pipeline.published_totals import PublishedTotals
 from hybrid.store import Store
 from hybrid.synthesize.fitted import FittedGenerator, LossPoint, fit, log_odds
@@ -161,14 +161,15 @@ class Generation:
             if self.models is not None:
                 self.models[stage] = known
         fitted, form = known
-        if options.rows == "same":
-            wanted = same_rows(self.config, len(self.train) if self.static is None else n_persons(self.train))
+        if isinstance(options.rows, str):
+            wanted = rows_for(self.config, len(self.train) if self.static is None else n_persons(self.train))
         elif self.static is None:
             wanted = options.rows
         else:
             wanted = max(round(options.rows * n_persons(form.learned) / len(form.learned)), 1)
         if self.selection is not None:
             wanted = self.selection.wanted(options.rows)
+            wanted = rows_for(self.config, wanted) if isinstance(options.rows, str) else wanted
         wanted *= options.tables
         table, redrawn = _held(fitted, form, self.rules, wanted, drawing, self.static, finish, self.selection)
         left_out = len(learned) - len(form.learned)

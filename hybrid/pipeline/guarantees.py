@@ -125,7 +125,7 @@ def explain_sampling(
             reads_originals=reads or allowed,
             from_records=derived,
             seeded=seeded,
-            rows_of_records=not config.synthesize.is_off and config.synthesize.rows == "same",
+            rows_of_records=not config.synthesize.is_off and isinstance(config.synthesize.rows, str),
             protected=config.protection is not None,
             several_rows=config.data.several_rows,
             nameless=nameless,

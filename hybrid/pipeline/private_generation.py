@@ -153,7 +153,8 @@ def drawn_privately(
     most = config.data.max_rows or 1
     coded = encode_table(people, options, listed, most)
     model = _learned(config, coded, most, seed, progress)
-    n_rows = coded.n_rows if config.synthesize.rows == "same" else config.synthesize.rows
+    asked = config.synthesize.rows
+    n_rows = coded.n_rows if isinstance(asked, str) else asked
     with blamed_on(config.synthesize.generator, "draw"):
         states = model.draw(n_rows, int(rng_for(seed, "private rows").integers(np.iinfo(np.int32).max))).rows
     spent = (*coded.parts, *(BudgetPart(name, rho) for name, rho in model.spent.items()))

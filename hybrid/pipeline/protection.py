@@ -90,8 +90,13 @@ def training_hierarchies(
     return load_hierarchies(known, config.hierarchy_sources, config.unlabelled, read)
 
 
-def same_rows(config: RunConfig, n: int) -> int:
-    """Number of rows under ``rows: same``; protection rounds it to tens, so that it does not count the people."""
+def rows_for(config: RunConfig, n: int) -> int:
+    """Number of rows of so many people, or records, under ``rows: same`` and ``sampled``.
+
+    Protection rounds it to tens, so that it does not count them.
+    """
+    if config.synthesize.rows == "sampled":
+        n = max(round(n * config.sample.effective.beta), 1)
     return n if config.protection is None or n < LEAST_ROUNDED else 10 * round(n / 10)
 
 

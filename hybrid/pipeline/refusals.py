@@ -112,7 +112,7 @@ def _writes_no_parquet(config: RunConfig) -> bool:
 
 def _has_few_rows(config: RunConfig) -> bool:
     options = config.synthesize
-    return options.is_off or options.rows == "same" or options.rows <= (options.part_rows or 0)
+    return options.is_off or isinstance(options.rows, str) or options.rows <= (options.part_rows or 0)
 
 
 def _steps(config: RunConfig) -> str:

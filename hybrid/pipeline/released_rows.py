@@ -32,7 +32,7 @@ def drawn_in_parts(run: TableRun) -> DrawnInParts:
     """Sample of the rows of all parts; errors as of the generator."""
     before, options = run.anonymization, run.config.synthesize
     generation, rows, part_rows = run.generation, options.rows, options.part_rows
-    assert rows != "same" and part_rows is not None
+    assert not isinstance(rows, str) and part_rows is not None
 
     def draw(rows: int, number: int) -> Generated:
         further = generation.again(rows, number)

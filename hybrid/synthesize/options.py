@@ -64,9 +64,10 @@ class SynthesizeOptions(Options):
     """Name of a generator (``hybrid generators`` lists them), or none: anonymize only."""
     preset: str = "default"
     """Named settings of the generator's options."""
-    rows: Literal["same"] | Annotated[int, Field(ge=1)] = "same"
+    rows: Literal["same", "sampled"] | Annotated[int, Field(ge=1)] = "same"
     """Synthetic records to draw; same: as many as there are training records, also where a sample of them is learned
-    from. Where persons are drawn (`data.person`, and a generator that learns persons): as many as training persons, or
+    from; sampled: that times `sample.beta`. Fewer rows show less of who was in, and less of everything else. Where
+    persons are drawn (`data.person`, and a generator that learns persons): as many as training persons, or
     so many that about this many records come out."""
     tables: int = Field(default=1, ge=1, le=100)
     """Tables of the release, of ``rows`` rows each, drawn from one trained generator. They are judged together, since
@@ -158,10 +159,6 @@ class SynthesizeOptions(Options):
         except ValidationError as error:
             details = "; ".join(f"{'.'.join(map(str, e['loc']))}: {expected(e)}" for e in error.errors())
             raise ValueError(f"options of {self.generator}: {details}") from None
-
-    def n_rows(self, n_learned: int) -> int:
-        """Number of rows to draw after learning from ``n_learned``."""
-        return n_learned if self.rows == "same" else self.rows
 
     @property
     def limits(self) -> WorkerLimits:

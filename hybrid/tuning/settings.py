@@ -36,7 +36,7 @@ TREES = {
 """Words, ``alpha`` of `cart`, and its leaves; None: its own defaults."""
 OPTIONS = "synthesize.options."
 SHARES = (0.7, 0.5, 0.35)
-"""Shares of the people that are sampled, beside all of them."""
+"""Shares of the people that are sampled, beside all of them; with as many rows as people, or as people sampled."""
 QUARTER = {"sample.method": "beta", "sample.beta": 0.25}
 """A smaller share still, in small leaves: larger ones would be most of a small table."""
 SAMPLE, TREE = "sample", "generator"
@@ -55,6 +55,7 @@ WORDS = {
     f"{OPTIONS}alpha": "alpha {}",
     f"{OPTIONS}min_leaf": "leaves {}",
     "sample.beta": "{}",
+    "synthesize.rows": "rows {}",
 }
 """Words for the keys that are varied."""
 
@@ -166,7 +167,12 @@ def factors(config: RunConfig, policy: Policy, people: int, generalizes: bool = 
             for words, (alpha, times) in TREES.items()
         }
     if config.sample.effective.method in ("none", "beta"):
-        shares = {f"{share:.0%}": {"sample.method": "beta", "sample.beta": share} for share in SHARES}
+        shares = {
+            f"{share:.0%}, rows {rows}": {"sample.method": "beta", "sample.beta": share, "synthesize.rows": rows}
+            for rows in ("sampled", "same")
+            for share in SHARES
+            if not own.is_off or rows == "same"
+        }
         small = QUARTER | {f"{OPTIONS}min_leaf": leaves[SMALL]}
         quarter = {"25%": small} if own.generator == Cart.name and TREE in found else {}
         found[SAMPLE] = {"configured": {}, "all": {"sample.method": "beta", "sample.beta": 1.0}} | shares | quarter

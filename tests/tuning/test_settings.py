@@ -35,9 +35,11 @@ def test_every_kind_of_setting_is_tried(config: RunConfig, policy: Policy) -> No
         "synthesize.options.min_leaf",
         "synthesize.options.alpha",
         "sample.beta",
+        "synthesize.rows",
     }
     assert {one.config.synthesize.options.get("min_leaf") for one in found} == {None, 25, 100}
-    assert {one.config.synthesize.options.get("alpha") for one in found} == {None, 0.1, 0.3, 0.9}
+    more = settings(config, policy, 2500, 60, seed=1)
+    assert {one.config.synthesize.options.get("alpha") for one in more} == {None, 0.1, 0.3, 0.9}
     assert len({one.config.model_dump_json() for one in found}) == 20
     for one in found:
         if one.values.get("anonymize.recoding") == "local":
@@ -77,9 +79,11 @@ def test_words(config: RunConfig, policy: Policy) -> None:
 def test_where_nothing_is_generalized_generator_and_sample_alone_are_varied(config: RunConfig, policy: Policy) -> None:
     found = settings(config, policy, 2500, 60, seed=1, generalizes=False)
     keys = {key for one in found for key in one.values}
-    assert keys == {"synthesize.options.min_leaf", "synthesize.options.alpha", "sample.method", "sample.beta"}
-    # Seven kinds of trees, and all people, seven in ten, half or 35 % of them; and two of a quarter, in small leaves.
-    assert len(found) == 7 * 4 + sum(one.config.sample.effective.beta == 0.25 for one in found)
+    sampled = {"sample.method", "sample.beta", "synthesize.rows"}
+    assert keys == {"synthesize.options.min_leaf", "synthesize.options.alpha", *sampled}
+    # Seven kinds of trees, and all people, seven in ten, half or 35 % of them, with as many rows as people or as people
+    # sampled; and two of a quarter, in small leaves.
+    assert len(found) == 7 * (1 + 3 * 2) + sum(one.config.sample.effective.beta == 0.25 for one in found)
     quarters = [one.config.synthesize.options["min_leaf"] for one in found if one.config.sample.effective.beta == 0.25]
     assert quarters and set(quarters) == {25}
 
