@@ -199,7 +199,7 @@ by nature, and more people are needed to see them."""
 
 @dataclass(frozen=True)
 class Extent:
-    """How many people a table is about, and the share of them, 0 to 1, whose row another one has."""
+    """Number of people that a table is about, and the share of them, 0 to 1, whose row another one has."""
 
     people: int
     alike: float = 0.0

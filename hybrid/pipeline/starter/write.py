@@ -243,7 +243,7 @@ class GuessedConfig:
 
     @property
     def extent(self) -> Extent:
-        """How many people the table is about, and how many of them are alike."""
+        """Number of people that the table is about, and the share of those alike."""
         table = self.table if self.person is None else with_persons(self.table, [self.person])
         learned = [guessed.column.name for guessed in self.columns if guessed.role.role.is_learned]
         return Extent(n_persons(table), float(np.mean(sharing(table, learned) > 1)) if learned else 0.0)
