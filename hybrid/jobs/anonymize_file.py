@@ -26,6 +26,7 @@ from hybrid.pipeline.beside import load_population
 from hybrid.pipeline.config import RunConfig
 from hybrid.pipeline.guarantees import explain_sampling
 from hybrid.pipeline.inputs import opened_task
+from hybrid.pipeline.privacy_statements import StatementBasis
 from hybrid.pipeline.refusals import FILES, PUSHED, refused
 from hybrid.pipeline.refusals import LABELS as IN_WAREHOUSE
 from hybrid.publication.finished_run import ANONYMIZATION
@@ -160,7 +161,8 @@ def _write_results(
 def explanation_of(config: RunConfig, schema: Schema, hierarchies: Mapping[str, Hierarchy], *, nameless: bool) -> str:
     """Privacy statement about labels of records that are not in memory."""
     derived = [name for name in schema.quasi_identifiers if hierarchies[name].rule]
-    explanation = explain_sampling(config, schema, derived, nameless=nameless, seeded=config.seed is not None)
+    seeded = config.seed is not None
+    explanation = explain_sampling(StatementBasis(config, schema, derived, seeded=seeded, nameless=nameless))
     assert explanation is not None
     return explanation.text
 
