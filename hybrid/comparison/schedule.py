@@ -76,16 +76,9 @@ class Combination:
 def expand(plan: ComparePlan, folder: Path) -> Expansion:
     """The configurations of a plan.
 
-    Parameters
-    ----------
-    folder : Path
-        Where ``plan.base`` is relative to.
-
-    Returns
-    -------
-    Expansion
-        In the order of the plan. Combinations that a constraint drops, and those that are the same run as an
-        earlier one because what differs has no effect, are left out with the reason.
+    ``plan.base`` is relative to ``folder``. Configurations are in the order of the plan. Combinations that a constraint
+    drops, and those that are the same run as an earlier one because what differs has no effect, are left out with the
+    reason.
     """
     base = folder / plan.base
     content = read_yaml(base)

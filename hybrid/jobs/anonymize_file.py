@@ -68,20 +68,9 @@ def is_for_duckdb(config: RunConfig) -> bool:
 def write_from_files(config: RunConfig, folder: Path, seed: int | None, progress: Progress = silent) -> WarehouseResult:
     """As :func:`hybrid.jobs.run.write_anonymized`, for files that are larger than the memory limit.
 
-    Parameters
-    ----------
-    config : RunConfig
-        One for which :func:`is_for_duckdb` is true.
-    seed : int or None
-        Seed of the split; None: the config's, or a fresh random one.
-
-    Raises
-    ------
-    ConfigError
-        The configuration asks for what needs the whole table in memory; all problems at once.
-    HybridError
-        As :func:`~hybrid.anonymize.warehouse.anonymize_files.anonymize_files`; the file was changed while it was
-        read. Then there is no folder.
+    The configuration is one for which :func:`is_for_duckdb` is true; ``seed`` is that of the split. All of what the
+    configuration asks for and needs the whole table in memory is refused at once. After an error, also of a file that
+    was changed while it was read, there is no folder.
     """
     problems = list(refused(config, FILES))
     if problems:
@@ -170,12 +159,7 @@ def explanation_of(config: RunConfig, schema: Schema, hierarchies: Mapping[str, 
 def write_in_warehouse(config: RunConfig, folder: Path, progress: Progress = silent) -> WarehouseResult:
     """Write labels into the warehouse, and their aggregates into a folder.
 
-    Raises
-    ------
-    ConfigError
-        The configuration asks for what is not done in a warehouse; all problems at once.
-    HybridError
-        As :func:`~hybrid.anonymize.warehouse.anonymize_rows.anonymize_rows`. Then there is no folder.
+    All of what is not done in a warehouse is refused at once. After an error there is no folder.
     """
     problems = list(refused(config, PUSHED, IN_WAREHOUSE))
     if problems:

@@ -118,21 +118,12 @@ def audit_tables(
 ) -> Verdict:
     """Evaluate synthetic tables against their originals, judge them, report them.
 
-    Parameters
-    ----------
-    out : Path
-        Gets evaluation.json and report.html; of linked tables a page for each, too.
-    seed : int, optional
-        Repeats every draw; a fresh one by default.
-    league : TrustLeague, optional
-        A league of the laboratory (:func:`hybrid.evaluation.trust.load_trust`): the report says beside each number how
-        far its metric can be trusted. Rules with ``needs_trust`` ask it where the policy names no league of its own.
+    ``out`` gets evaluation.json and report.html; of linked tables a page for each, too. With a ``league`` of the
+    laboratory (:func:`hybrid.evaluation.trust.load_trust`) the report says beside each number how far its metric can be
+    trusted; rules with ``needs_trust`` ask it where the policy names no league of its own.
 
-    Returns
-    -------
-    Verdict
-        What the policy's rules about metrics say of all tables together; an audit sees no intermediate table. Stages
-        are ``original`` (train itself, the worst case) and ``synthetic``.
+    The verdict is that of the policy's rules about metrics on all tables together; an audit sees no intermediate table.
+    Stages are ``original`` (train itself, the worst case) and ``synthetic``.
     """
     judged = judge_tables(audited, config, seed, progress, league)
     judged.write(out, league)

@@ -52,17 +52,8 @@ class Candidate:
     def publish(self, acceptance: Acceptance | None = None) -> Path:
         """Publish the run if the gate lets it out.
 
-        Parameters
-        ----------
-        acceptance : Acceptance, optional
-            Who accepts a review, and why. A block is never accepted.
-
-        Raises
-        ------
-        GateRefused
-            The verdict is block, or review that too few people accepted.
-        HybridError
-            As :func:`hybrid.publication.publish.publish`.
+        An acceptance says who accepts a review, and why; a block is never accepted. GateRefused: the verdict is block,
+        or review that too few people accepted.
         """
         return publish(
             self.folder,
@@ -99,18 +90,9 @@ def write_candidate(pipeline: Pipeline, places: Places) -> Candidate:
 
     Computes what is missing.
 
-    Parameters
-    ----------
-    places : Places
-        ``runs`` gets the run's folder, whose report shows the earlier releases of the data set; ``work`` the count of
-        the draw, the membership in equivalence classes and the statistics of the source.
-
-    Raises
-    ------
-    ConfigError
-        As :func:`refuse_unreleasable`.
-    HybridError
-        Of any stage; then there is no folder.
+    ``runs`` gets the run's folder, whose report shows the earlier releases of the data set; ``work`` the count of the
+    draw, the membership in equivalence classes and the statistics of the source. After an error of any stage there is
+    no folder.
     """
     pipeline.refuse_spent()
     refuse_unreleasable(pipeline)
@@ -130,14 +112,7 @@ def read_candidate(folder: Path, places: Places) -> Candidate:
 
 
 def refuse_unreleasable(pipeline: Pipeline) -> None:
-    """Refuse undecided roles and persons, and private tables with a given seed, before the work.
-
-    Raises
-    ------
-    ConfigError
-        As :func:`hybrid.pipeline.facts.refuse_undecided_tables` and
-        :func:`hybrid.pipeline.roles.refuse_without_person`. Or ``privacy.mode: dp`` with a given seed.
-    """
+    """Refuse undecided roles and persons, and private tables with a given seed, before the work."""
     if pipeline.config.privacy is not None and pipeline.person.seeded:
         raise ConfigError(
             "privacy.mode dp: a seed was given, so nothing is claimed, and nothing would be published",

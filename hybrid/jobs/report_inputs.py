@@ -107,12 +107,8 @@ def source_statistics(
 ) -> dict[str, TableStatistics]:
     """Statistics of every table that a run read, by name.
 
-    Parameters
-    ----------
-    secret : bytes
-        Key of the hashes of categories.
-    like : mapping of str to TableStatistics, optional
-        Take their bins and categories, so that the two can be compared.
+    ``secret`` is the key of the hashes of categories. With ``like``, its bins and categories are taken, so that the two
+    can be compared.
     """
     known = like or {}
     return {name: describe_table(table, secret, known.get(name)) for name, table in source_tables(run).items()}
@@ -129,14 +125,7 @@ def keep_source_statistics(run: Pipeline, private_dir: Path) -> None:
 def public_report(pipeline: TableRun, created: datetime, language: Language = ENGLISH) -> str:
     """Render what the readers of a private table may see.
 
-    Parameters
-    ----------
-    pipeline : TableRun
-        Finished, with a budget: it claims differential privacy.
-    created : datetime
-        When the run was made; its day is stated.
-    language : Language
-        Of the page.
+    The run is finished, and has a budget: it claims differential privacy. Of ``created`` the day is stated.
     """
     budget, policy = pipeline.budget, pipeline.policy
     assert budget is not None

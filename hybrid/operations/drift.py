@@ -96,14 +96,8 @@ class TableStatistics:
 def describe(table: Table, secret: bytes, like: TableStatistics | None = None) -> TableStatistics:
     """Count the rows of every column.
 
-    Parameters
-    ----------
-    table : Table
-        n rows.
-    secret : bytes
-        Key of the hashes (HMAC-SHA256) that replace categories.
-    like : TableStatistics, optional
-        Take its bins and categories, so that the two can be compared; columns it lacks get their own.
+    Categories become hashes (HMAC-SHA256) under the key ``secret``. With ``like``, its bins and categories are taken,
+    so that the two can be compared; columns it lacks get their own.
     """
     known = {} if like is None else like.columns
     columns = {column.name: _describe(table.frame[column.name], column, secret, known) for column in table.schema}
@@ -184,16 +178,9 @@ class DriftFinding:
 def compare(old: TableStatistics, new: TableStatistics, options: DriftOptions) -> tuple[DriftFinding, ...]:
     """List the changes since the last release.
 
-    Parameters
-    ----------
-    new : TableStatistics
-        Of tonight's, counted in the bins of ``old``.
-
-    Returns
-    -------
-    tuple of DriftFinding
-        Rows first, then every column of either table. A column that is new, gone or of another kind is a stop. A
-        column's limit is raised to what chance alone would exceed once in a thousand columns.
+    ``new`` was counted in the bins of ``old``. Rows come first, then every column of either table. A column that is
+    new, gone or of another kind is a stop. A column's limit is raised to what chance alone would exceed once in a
+    thousand columns.
     """
     return (_rows(old.rows, new.rows, options), *_columns(old, new, options))
 
@@ -203,15 +190,8 @@ def compare_tables(
 ) -> tuple[DriftFinding, ...]:
     """List the changes of all tables since the last release.
 
-    Parameters
-    ----------
-    old, new : mapping of str to TableStatistics
-        By the name of the table; the empty name where there is only one.
-
-    Returns
-    -------
-    tuple of DriftFinding
-        As :func:`compare`, with the names of tables. A table that is new or gone is a stop.
+    As :func:`compare`, with the names of tables; where there is only one, its name is empty. A table that is new or
+    gone is a stop.
     """
     return tuple(finding for name in dict.fromkeys([*old, *new]) for finding in _table(name, old, new, options))
 

@@ -42,10 +42,7 @@ ONLY_COMPARED = "configurations that are only compared are not attacked so"
 class Assessment:
     """Evaluation of the tables of one table's run.
 
-    Parameters
-    ----------
-    run : TableRun
-        Makes the tables, and keeps what is found here.
+    ``run`` makes the tables, and keeps what is found here.
     """
 
     attack: Callable[[], Evaluation] | None = None

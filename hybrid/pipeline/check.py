@@ -61,16 +61,9 @@ _LONGEST_EXAMPLE = 60
 def diagnose(config: RunConfig, store: Store | None = None) -> list[Finding]:
     """All findings about a configuration and its data that need no run, not only the first problem.
 
-    Parameters
-    ----------
-    store : Store, optional
-        Where runs keep their stages: what a run will protect and search is taken from there, or left there for it.
-
-    Returns
-    -------
-    list of Finding
-        What is fine, then errors, then notes. Messages hold no cell values. Of linked tables: of the references, then
-        of every table about people, each with the name of its table.
+    What is fine, then errors, then notes; messages hold no cell values. Of linked tables: of the references, then of
+    every table about people, each with the name of its table. What a run will protect and search is taken from
+    ``store``, or left there for it.
     """
     return _in_order(_of_linked(config) if config.is_linked else diagnose_table(config, store=store))
 
@@ -88,12 +81,8 @@ def diagnose_table(
 ) -> list[Finding]:
     """Findings about one table.
 
-    Parameters
-    ----------
-    table : Table, optional
-        Where it was read already.
-    above : mapping of str to str
-        Columns of the person table that stand beside it, and what constraints call them.
+    ``table`` is given where it was read already; ``above`` are columns of the person table that stand beside it, and
+    what constraints call them.
     """
     findings: list[Finding] = []
     _attempt(findings, lambda: refuse_contradictions(config))

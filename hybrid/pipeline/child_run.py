@@ -51,18 +51,8 @@ T = TypeVar("T")
 class GivenInputs(Inputs):
     """Inputs of a pipeline whose table was read with the others.
 
-    Parameters
-    ----------
-    config : RunConfig
-        Of the pipeline.
-    table : Table
-        The table, with the person of each row.
-    progress : Progress
-        Called by nothing here.
-    people : TableRun, optional
-        The person table, which has the training and the control persons.
-    generalized : sequence of str
-        Quasi-identifiers of a table below it.
+    ``table`` has the person of each row, ``people`` (of a table below the person table) the training and the control
+    persons; ``generalized`` are quasi-identifiers of such a table.
     """
 
     def __init__(
@@ -123,12 +113,7 @@ class Link:
     def dependable(self, parents: Table, children: Mapping[str, Rows] | None = None) -> Table:
         """Columns that rows may depend on: the parent's, under its name, and numbers of rows of the siblings.
 
-        Parameters
-        ----------
-        parents : Table, n rows
-            The parent table, real or drawn.
-        children : mapping of str to numpy.ndarray
-            Position in ``parents`` of the parent of each row of each sibling.
+        ``children`` has the position in ``parents`` of the parent of each row of each sibling.
         """
         used = [column.name for column in parents.schema.without_identifiers() if column.role is not Role.WEIGHT]
         table = renamed(parents, {name: f"{self.parent_name}.{name}" for name in used})
@@ -160,16 +145,8 @@ class DrawnRows:
 class ChildRun(TableRun):
     """Run of a table below the person table.
 
-    Parameters
-    ----------
-    config : RunConfig
-        Of the view.
-    link : Link
-        Where it belongs.
-    table : Table
-        The source, with the person of each row.
-    store, progress, judge_power
-        As for :class:`hybrid.pipeline.table_run.TableRun`.
+    ``table`` is the source, with the person of each row; other arguments as for
+    :class:`hybrid.pipeline.table_run.TableRun`.
     """
 
     def __init__(
@@ -408,12 +385,8 @@ class ChildRun(TableRun):
     def drawn_below(self, drawn: Mapping[str, DrawnRows], attempt: int = 0) -> DrawnRows:
         """Rows of drawn parents.
 
-        Parameters
-        ----------
-        drawn : mapping of str to DrawnRows
-            Rows of the person table, the parent table and the tables with the same parent that were drawn before.
-        attempt : int
-            Number of the draw: those after the first come from the same model, with random numbers of their own.
+        ``drawn`` are rows of the person table, the parent table and the tables with the same parent that were drawn
+        before. Draws after the first (``attempt``) come from the same model, with random numbers of their own.
         """
         link, (learned, ids) = self.link, self.kept
         parents, of_source = link.parent.kept

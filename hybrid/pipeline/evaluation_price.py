@@ -87,12 +87,8 @@ def _compared(config: RunConfig) -> list[str]:
 def foreseen_evaluation(config: RunConfig, policy: Policy, train: Table, control: Table | None) -> Iterator[Finding]:
     """Forecast of the evaluation's time.
 
-    Parameters
-    ----------
-    config : RunConfig
-        What is measured; attacks that train the generator again are reported on their own.
-    policy : Policy
-        Says what is measured, too, and which leaks are planted, and how often.
+    The policy says what is measured, too, and which leaks are planted, and how often. Attacks that train the generator
+    again are reported on their own.
     """
     options, compared = config.evaluate, _compared(config)
     folds = config.split.folds if config.split.is_crossed else 1

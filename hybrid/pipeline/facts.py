@@ -110,11 +110,7 @@ def joint_facts(run: Pipeline) -> TableFacts:
 def refuse_undecided_tables(config: RunConfig) -> None:
     """Refuse a release while a column of any table is undecided.
 
-    Raises
-    ------
-    ConfigError
-        As :func:`hybrid.pipeline.roles.refuse_undecided_columns`; columns of linked tables have the names of their
-        tables.
+    Columns of linked tables have the names of their tables.
     """
     undecided = [
         f"{name}.{column}" if name else column

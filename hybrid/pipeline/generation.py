@@ -140,14 +140,8 @@ class Generation:
 
         As many as there are training records or persons (of those that meet the condition), or as the config says.
 
-        Parameters
-        ----------
-        domains : mapping of str to numpy.ndarray, optional
-            Values of columns that were listed beforehand.
-        learned_rules : Rules, optional
-            Rules that the learned records are judged by; by default all.
-        finish : callable
-            ``finish(table, attempt)`` makes the rows that are judged from drawn ones.
+        ``domains`` are values of columns that were listed beforehand, ``learned_rules`` those that the learned records
+        are judged by (by default all), ``finish(table, attempt)`` makes the rows that are judged from drawn ones.
         """
         options = self.config.synthesize
         learning, drawing = _two_seeds(self.seed, stage, options.choice_text)
@@ -178,10 +172,7 @@ class Generation:
     def kept_model(self, anonymization: Anonymization | None) -> KeptModel | None:
         """The model that the store keeps of the table to release; None where it keeps none.
 
-        Parameters
-        ----------
-        anonymization : Anonymization or None
-            What the records to learn come from; None: from the training records as they are.
+        Without ``anonymization`` it learned the training records as they are.
         """
         options, kept = self.config.synthesize, replace(self, only_kept=True, progress=silent)
         if self.store.place is None or options.is_off:

@@ -66,12 +66,8 @@ def starter_file(column: DraftColumn, table: Table) -> HierarchyFile:
 def description(column: DraftColumn, table: Table, content: dict[str, Any]) -> str:
     """Text of a hierarchy's description, with the edges of quantiles found on the data.
 
-    Parameters
-    ----------
-    table : Table
-        With the column's values. A person counts once for each value that it has.
-    content : dict
-        As a YAML file describes a hierarchy, or ``type: quantiles`` with ``counts``: intervals on levels 1, 2, ...
+    ``content`` is as a YAML file describes a hierarchy, or ``type: quantiles`` with ``counts``: intervals on levels 1,
+    2, ... A person counts once for each value of the column that it has.
     """
     if content.get("type") != "quantiles":
         return str(yaml.safe_dump(content, sort_keys=False, allow_unicode=True, default_flow_style=None))
@@ -90,18 +86,8 @@ def description(column: DraftColumn, table: Table, content: dict[str, Any]) -> s
 def checked_file(column: DraftColumn, table: Table, text: str, suffix: str) -> HierarchyFile:
     """Hierarchy file with a given text, checked on the data.
 
-    Parameters
-    ----------
-    suffix : str
-        ``.yaml`` or ``.csv``. A hierarchy of the same sort is replaced; one of the other sort stays, and the new one
-        gets a file of its own.
-
-    Raises
-    ------
-    HierarchyError
-        It is malformed, or does not cover the values.
-    ConfigError
-        As :meth:`HierarchyFile.of`.
+    ``suffix`` is ``.yaml`` or ``.csv``. A hierarchy of the same sort is replaced; one of the other sort stays, and the
+    new one gets a file of its own. One that is malformed, or does not cover the values, is refused.
     """
     own = column.path[-1]
     load_hierarchy(parse_hierarchy(text, Path(f"hierarchy{suffix}")), table.schema[own], table.frame[own])

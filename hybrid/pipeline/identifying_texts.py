@@ -57,17 +57,8 @@ def identifying_problems(tables: Mapping[str, Table], kept: Collection[str]) -> 
     Exact, word by word: a name of several words or a number with letters (P00005) of any identifier, in any text; a
     single word or a plain number, in the text of its own row, where that is more often than by chance.
 
-    Parameters
-    ----------
-    tables : mapping of str to Table
-        By name; identifiers of each are looked for in all.
-    kept : collection of str
-        Columns that a person decided to release as they are.
-
-    Yields
-    ------
-    str, Problem
-        The table's name, and what is wrong with one of its columns. The messages hold no value.
+    Identifiers of each table are looked for in all. ``kept`` are columns that a person decided to release as they are.
+    With each problem comes the table's name; the messages hold no value.
     """
     sought = {name: _sought(table) for name, table in tables.items()}
     telling = set[str]().union(*(one.telling for one in sought.values()))

@@ -50,16 +50,7 @@ class Sources:
 class Inputs:
     """Everything that a configuration names, read when it is first used.
 
-    Parameters
-    ----------
-    config : RunConfig
-        Names the files or the query.
-    recorder : Recorder
-        Gets the seconds and the memory of reading.
-    progress : Progress
-        Called when reading begins.
-    read : Table, optional
-        The table, where it was read already.
+    ``recorder`` gets the seconds and the memory of reading; ``read`` is the table, where it was read already.
     """
 
     def __init__(self, config: RunConfig, recorder: Recorder, progress: Progress, read: Table | None = None) -> None:
@@ -186,12 +177,7 @@ class _GivenParts(Inputs):
 class WarehouseInputs(Inputs):
     """Verified labels of all rows in a warehouse, and their sample.
 
-    Parameters
-    ----------
-    config, recorder, progress
-        As for :class:`hybrid.pipeline.inputs.Inputs`.
-    seed : callable
-        Gives the seed of the draw, once the fingerprint of the table is known.
+    ``seed`` gives the seed of the draw, once the fingerprint of the table is known.
     """
 
     def __init__(self, config: RunConfig, recorder: Recorder, progress: Progress, seed: Callable[[], int]) -> None:

@@ -28,15 +28,7 @@ def first_line(file: str = FILE) -> str:
 def refer_to_schema(config: Path) -> Path:
     """Write the schema beside a configuration, and name it in the first line of the configuration.
 
-    Parameters
-    ----------
-    config : Path
-        A configuration that does not name a schema yet.
-
-    Returns
-    -------
-    Path
-        Where the schema is; one of an earlier version is replaced.
+    The configuration does not name a schema yet; a schema of an earlier version is replaced.
     """
     schema = config.parent / FILE
     write_json(schema, configuration_schema())

@@ -58,21 +58,9 @@ def measure_power(
     by side on the cores there are. On a larger table fewer trials are planned; a leak that one of them misses is tried
     as often as on a small one, since one of eight says little.
 
-    Parameters
-    ----------
-    policy : Policy
-        Its ``must_detect`` and ``power``.
-    seed : int
-        The run's; of the metrics' random streams as of the draws of leaks.
-    confidence : mapping of criterion to float, optional
-        Confidence of the excesses that the verdict judges, if it judges more tables than this one.
-    people : int, optional
-        Those in the data, where they are more than those of this table.
-
-    Returns
-    -------
-    Power
-        Trials of every kind of leak in the policy's ``must_detect``, in each of its ways.
+    ``policy`` has ``must_detect`` and ``power``. ``confidence`` is that of the excesses that the verdict judges, if it
+    judges more tables than this one; ``people`` are those in the data, where they are more than those of this table.
+    Each kind of leak in ``must_detect`` is tried in each of its ways.
     """
     judged = judged_table(train, control, table, options, seed, share)
     return measure_power_of([judged], evaluation, policy, seed, progress, confidence, people)

@@ -58,12 +58,7 @@ def refuse_undeclared(config: RunConfig, schema: Schema) -> None:
 def explain_private(config: RunConfig, *, secret_seed: bool, spent: Budget | None = None) -> Explanation:
     """State the guarantee of a configuration with ``privacy.mode: dp``.
 
-    Parameters
-    ----------
-    secret_seed : bool
-        Whether the seed was drawn, not given.
-    spent : Budget, optional
-        Account of a run that is done.
+    ``spent`` is the account of a run that is done.
     """
     options = config.privacy
     assert options is not None

@@ -18,10 +18,7 @@ if TYPE_CHECKING:
 class Promises:
     """Formal promises about one table.
 
-    Parameters
-    ----------
-    run : TableRun
-        Of the table; of the person table, columns of all linked tables are explained, which nothing generalizes.
+    Of the person table, columns of all linked tables are explained, which nothing generalizes.
     """
 
     def __init__(self, run: TableRun) -> None:

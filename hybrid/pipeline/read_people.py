@@ -51,10 +51,7 @@ def reading_memory(config: RunConfig) -> tuple[float, float]:
 def refuse_too_large(config: RunConfig) -> bool:
     """True if only some people are to be read, since memory does not hold the rows of all.
 
-    Raises
-    ------
-    ConfigError
-        It does not, and nothing says how many people are wanted.
+    Refused if nothing says how many people are wanted.
     """
     need, most = reading_memory(config)
     if need <= most:
@@ -72,23 +69,8 @@ def refuse_too_large(config: RunConfig) -> bool:
 def read_people(config: RunConfig, seed: int) -> tuple[Sources, dict[str, int]]:
     """Read the rows of ``split.rows`` people who are drawn at random.
 
-    Parameters
-    ----------
-    seed : int
-        Of the draw.
-
-    Returns
-    -------
-    Sources
-        With the rows of these people alone.
-    dict of str to int
-        Rows of each table about people in its source.
-
-    Raises
-    ------
-    ConfigError, DataError
-        As :func:`hybrid.pipeline.sources.read_sources`; keys and parents are checked in all rows, other values in
-        those that are read.
+    Gives the tables with the rows of these people alone, and the rows of each table about people in its source. Keys
+    and parents are checked in all rows, other values in those that are read.
     """
     problems: list[Problem] = []
     keys: dict[str, Table] = {}

@@ -25,11 +25,8 @@ KEY_KINDS = (Kind.INTEGER, Kind.CATEGORICAL)
 def read_sources(config: RunConfig) -> Sources:
     """Read all tables; find every row's parent and person.
 
-    Raises
-    ------
-    ConfigError, DataError
-        A table cannot be read; a key is missing, repeats or has no order that surrogates could follow; rows have no
-        parent; a reference to a public table is broken; all problems at once, without cell values.
+    All problems are named at once, without cell values: a table cannot be read; a key is missing, repeats or has no
+    order that surrogates could follow; rows have no parent; a reference to a public table is broken.
     """
     if not config.is_linked:
         return Sources({config.links.person: config.load_table()}, {}, {}, {})
@@ -46,10 +43,7 @@ def read_sources(config: RunConfig) -> Sources:
 def all_columns(config: RunConfig, name: str | None) -> Table:
     """All columns of one table.
 
-    Parameters
-    ----------
-    name : str or None
-        Of a linked table; None: the only table.
+    ``name`` is that of a linked table; None: the only table.
     """
     return config.load_all_columns() if name in (None, config.links.person) else config.load_source(name)
 
@@ -57,10 +51,7 @@ def all_columns(config: RunConfig, name: str | None) -> Table:
 def link_sources(config: RunConfig, read: Mapping[str, Table], *, made: bool = False) -> Sources:
     """Find the parent and the person of every row.
 
-    Parameters
-    ----------
-    made : bool
-        Whether the rows are synthetic: broken references are no errors then. Orphans are left out and counted.
+    Where rows were ``made``, broken references are no errors, and orphans are left out and counted.
     """
     problems = _all_columns(config, read)
     if problems:
@@ -275,12 +266,7 @@ def preferred_first(pairs: Table, through: ThroughOptions) -> Rows:
 
 
 def parent_keys(parent: ParentOptions, table: Table, tables: Mapping[str, Table]) -> pd.Series:
-    """Key of the parent of each row, missing where there is none; shape (n,).
-
-    Parameters
-    ----------
-    table : Table, n rows
-    """
+    """Key of the parent of each row, missing where there is none; shape (n,)."""
     own = table.frame[parent.column]
     if parent.through is None:
         return own
@@ -304,12 +290,7 @@ def places_of(key: pd.Series, values: pd.Series) -> Rows:
 def rows_of(parents: Rows, owners: Rows) -> tuple[Rows, Rows]:
     """Rows of some parents, each parent's together and in their order; and the position of each row's parent.
 
-    Parameters
-    ----------
-    parents : numpy.ndarray, shape (n,), int64
-        Numbers of parents, of which one may come again.
-    owners : numpy.ndarray, shape (n_rows,), int64
-        Number of the parent of each row.
+    A parent may come again. ``owners`` has the number of the parent of each row.
     """
     order, counts = np.argsort(owners, kind="stable"), np.bincount(owners, minlength=int(parents.max(initial=-1)) + 1)
     first, each = (np.cumsum(counts) - counts)[parents], counts[parents]

@@ -157,13 +157,7 @@ class TableRun(Run[Inputs]):
         return {name: fingerprint(key, self.behind) for name, key in found.items()} if self.name else found
 
     def check(self) -> None:
-        """Check the later stages before the first one is computed.
-
-        Raises
-        ------
-        HybridError
-            The policy cannot be read, the evaluation names what does not exist, or a package is missing.
-        """
+        """Check the later stages before the first one is computed."""
         with naming(self.name):
             refuse_early(self)
 
@@ -211,13 +205,7 @@ class TableRun(Run[Inputs]):
 
     @cached_property
     def protected(self) -> Protected | None:
-        """Training records without values that few people hold; None where protection is off.
-
-        Raises
-        ------
-        DataError
-            Columns need a decision.
-        """
+        """Training records without values that few people hold; None where protection is off."""
         if PROTECT.name not in self.keys:
             return None
         hierarchies, decided = self.inputs.hierarchies, self.decided
@@ -257,10 +245,7 @@ class TableRun(Run[Inputs]):
     def selection(self) -> Selection | None:
         """Condition on drawn rows, with the training records that meet it; None without one.
 
-        Raises
-        ------
-        ConfigError
-            The condition would single out few persons.
+        A condition that would single out few persons is refused.
         """
         return selection(self.config, self.train, by_person=self.static is not None, decided=self.decided)
 

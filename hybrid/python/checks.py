@@ -122,10 +122,7 @@ def check(data: Any, *, progress: Progress | bool = True, **guesses: Any) -> Fin
 def configured(data: Any, guesses: Mapping[str, Any]) -> tuple[RunConfig, tuple[str, ...]]:
     """Configuration of a table, a draft or a file, and what was guessed for it.
 
-    Raises
-    ------
-    ConfigError
-        Guesses were given beside a configuration.
+    Guesses beside a configuration are refused.
     """
     from hybrid.jobs.start import configuration
     from hybrid.pipeline.draft import Draft

@@ -98,19 +98,7 @@ class Guessed:
 def guessed(data: AnyTables, wishes: Wishes) -> Guessed:
     """Guess the configuration of a table, or of linked tables.
 
-    Parameters
-    ----------
-    data : table, path, or mapping of str to tables
-        A path of a folder: the linked tables in it.
-    wishes : Wishes
-        What is not guessed.
-
-    Raises
-    ------
-    ConfigError
-        It is no table, or a column does not exist.
-    DataError
-        The table cannot be read.
+    A path of a folder is that of the linked tables in it. What the caller wishes is not guessed.
     """
     return _linked(data, wishes) if is_several(data) else _single(data, wishes)
 
@@ -247,16 +235,9 @@ def _at(content: Any, path: Sequence[str]) -> Any:
 def hierarchy_source(given: Any) -> HierarchySource:
     """Hierarchy as a caller gives it.
 
-    Parameters
-    ----------
-    given : str, Path, mapping, DataFrame, or a description of :mod:`hybrid.hierarchies`
-        A file (CSV or YAML); the content of such a YAML file, as ``{"type": "intervals", "widths": [5, 10]}``; or a
-        table with the value in its first column and a label for each level in the others.
-
-    Raises
-    ------
-    ConfigError, HierarchyError
-        It is none of these.
+    A file (CSV or YAML); the content of such a YAML file, as ``{"type": "intervals", "widths": [5, 10]}``; a table with
+    the value in its first column and a label for each level in the others; or a description of
+    :mod:`hybrid.hierarchies`.
     """
     from pydantic import TypeAdapter
 

@@ -31,10 +31,7 @@ _WIDTH = 110
 def applied(document: YamlDocument, values: Mapping[str, Any], reason: str) -> YamlDocument:
     """The document with chosen values, and the reason above the first of them.
 
-    Returns
-    -------
-    YamlDocument
-        The same one without values.
+    Without values it is the same document.
     """
     if not values:
         return document

@@ -50,12 +50,7 @@ class TuningPeople:
     def of(cls, config: RunConfig, seed: int | None, zone: Path, progress: Progress) -> TuningPeople:
         """Read the tables, and split the people as a run does.
 
-        Parameters
-        ----------
-        seed : int, optional
-            Of the split; by default that which the private zone keeps, or keeps from now on.
-        zone : Path
-            The private zone.
+        ``seed`` is that of the split; by default that which the private zone keeps, or keeps from now on.
         """
         too_large = config.is_linked and refuse_too_large(config)
         sources = read_people(config, seed or 0)[0] if too_large else read_sources(config)

@@ -86,16 +86,9 @@ def settings(
 ) -> list[Setting]:
     """Settings to try, the configured one first.
 
-    Parameters
-    ----------
-    policy : Policy
-        No k below what it asks for is tried.
-    most : int
-        Settings, at most, 1 or more.
-    seed : int
-        Decides which combinations are drawn beside those that differ in one thing, every level about equally often.
-    generalizes : bool
-        Whether the anonymization changes anything, at the largest k that is tried; if not, it is not varied.
+    No k below what the policy asks for is tried. ``most`` includes the configured one. ``seed`` decides which
+    combinations are drawn beside those that differ in one thing, every level about equally often. Unless the
+    anonymization ``generalizes`` at the largest k that is tried, it is not varied.
     """
     here, options = Setting(CONFIGURED, {}, config), config.anonymize
     found, seen = [here], {_identity(config)}

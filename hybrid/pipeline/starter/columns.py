@@ -32,10 +32,7 @@ _FEW = 3
 def guess_hierarchy(column: Column, values: pd.Series) -> HierarchySpec:
     """Hierarchy to start from: intervals, calendar periods, a public list, masks of codes, or frequent categories.
 
-    Parameters
-    ----------
-    values : pandas.Series, shape (n,)
-        At least two different values.
+    There are at least two different values.
     """
     usual = column.kind.type.hierarchies[0]
     if usual == "intervals":
@@ -115,10 +112,7 @@ def order_column(table: Table, columns: Sequence[GuessedColumn]) -> str | None:
 
     The first of those with fewest gaps.
 
-    Parameters
-    ----------
-    table : Table
-        With the persons of its rows, or those of the parent's rows in their place.
+    The table has the persons of its rows, or those of the parent's rows in their place.
     """
     dated = [one for one in columns if one.column.kind.is_temporal]
     dates = [one.column.name for one in dated if one.role.role.is_learned or one.role.is_event]

@@ -129,10 +129,7 @@ class GuessedLinks:
 def guess_links(place: Place) -> GuessedLinks:
     """Guess keys, references and roles of tables that belong together.
 
-    Returns
-    -------
-    GuessedLinks
-        Not written yet.
+    Nothing is written.
     """
     tables = {name: found.table for name, found in place.tables.items()}
     references = find_references(tables, place.declared)
@@ -265,17 +262,7 @@ def _constraints(table: Table, columns: Sequence[GuessedColumn]) -> tuple[Sugges
 def write_links(guessed: GuessedLinks, config: Path, force: bool = False) -> tuple[Path, ...]:
     """Write the configuration, and a folder ``hierarchies`` beside it.
 
-    Returns
-    -------
-    tuple of Path
-        What was written; the configuration last.
-
-    Raises
-    ------
-    ConfigError
-        A file exists and ``force`` is not set; nothing was written.
-    OutputError
-        The folder is not writable or the disk is full.
+    Gives what was written, the configuration last. Where a file exists and ``force`` is not set, nothing is written.
     """
     paths = {one.name: _paths(one, config.parent) for one in guessed.tables}
     targets = [path for files in paths.values() for path in files.values()]

@@ -57,15 +57,7 @@ def guess_reading(path: Path, sheet: str | None = None) -> DataOptions:
 
     ``options.columns`` holds only kinds that differ from what reading infers.
 
-    Parameters
-    ----------
-    sheet : str, optional
-        Of a workbook; the first if not given.
-
-    Returns
-    -------
-    DataOptions
-        ``path`` is the file's name. A sheet is named where a workbook has several.
+    ``path`` of the options is the file's name. Of a workbook with several sheets one is named: ``sheet``, or the first.
     """
     if path.is_file():
         refuse_other_format(File.local(path))
@@ -273,19 +265,8 @@ class Place:
 def read_folder(folder: Path, only: Sequence[str] = ()) -> Place:
     """Read the data files of a folder.
 
-    Parameters
-    ----------
-    folder : Path
-        Folders in it are not looked at.
-    only : sequence of str
-        File names without suffix; none: all files that end in :data:`SUFFIXES`.
-
-    Raises
-    ------
-    ConfigError
-        There are no such files, only one, more than :data:`MOST_TABLES`, or two of the same name.
-    DataError
-        Files cannot be read; all problems at once.
+    Those called as in ``only`` (file names without suffix), or all that end in :data:`SUFFIXES`, 2 to
+    :data:`MOST_TABLES` of them; folders in it are not looked at. All files that cannot be read are named at once.
     """
     paths = sorted(path for path in folder.iterdir() if path.suffix.lower() in SUFFIXES and path.is_file())
     if not paths:
@@ -309,19 +290,8 @@ def read_folder(folder: Path, only: Sequence[str] = ()) -> Place:
 def read_database(url_env: str, schema: str | None = None, only: Sequence[str] = ()) -> Place:
     """Read the tables of a database, and its declared keys and references.
 
-    Parameters
-    ----------
-    schema : str or None
-        None: the default schema.
-    only : sequence of str
-        Names of tables; none: all of the schema.
-
-    Raises
-    ------
-    ConfigError
-        There are no two tables, more than :data:`MOST_TABLES`, or the URL is missing.
-    HybridError
-        As :func:`~hybrid.table.sources.sql.read_sql`; all problems at once.
+    Those called as in ``only``, or all of the schema, 2 to :data:`MOST_TABLES` of them. All tables that cannot be read
+    are named at once.
     """
     with connect(url_env, f"the database of {url_env}", read_only=True) as connection:
         inspector = sqlalchemy().inspect(connection)

@@ -58,12 +58,8 @@ _MOST_TRIED = 3
 class GuessedRule:
     """A privacy model beside k.
 
-    Parameters
-    ----------
-    model : dict
-        As ``anonymize.models`` takes it.
-    against : str
-        Why it is not proposed; empty for a rule that is. No cell value.
+    ``model`` is as ``anonymize.models`` takes it; ``against`` says why it is not proposed, empty for a rule that is. No
+    cell value.
     """
 
     model: dict[str, Any]
@@ -73,19 +69,10 @@ class GuessedRule:
 def guess_rules(table: Table, columns: Sequence[GuessedColumn]) -> tuple[GuessedRule, ...]:
     """Guess distinct 2-diversity of the first sensitive column that has it for little; those tried are named.
 
-    Parameters
-    ----------
-    table : Table
-        With the persons of its rows, if several are of one.
-    columns : sequence of GuessedColumn
-        Of the table.
-
-    Returns
-    -------
-    tuple of GuessedRule
-        At most one that is proposed, the last. Not proposed are rules on a column whose commonest value more than
-        1 - 1 / k of the rows have, since a class of k people then has, on average, fewer than one with another value;
-        rules that cost clearly more than k alone; and rules whose cost is not known.
+    The table has the persons of its rows, if several are of one. At most one that is proposed, the last. Not proposed
+    are rules on a column whose commonest value more than 1 - 1 / k of the rows have, since a class of k people then
+    has, on average, fewer than one with another value; rules that cost clearly more than k alone; and rules whose cost
+    is not known.
     """
     if not any(one.role.role is Role.QUASI_IDENTIFIER for one in columns):
         return ()
@@ -133,26 +120,10 @@ def _too_costly(table: Table, columns: Sequence[GuessedColumn], model: dict[str,
 class GuessedConfig:
     """A configuration to start from. Holds the table: private.
 
-    Parameters
-    ----------
-    data : Path or None
-        The file; None for a table in memory.
-    options : DataOptions
-        How to read it.
-    table : Table
-        Its content.
-    columns : tuple of GuessedColumn
-        One per column of the table, in order.
-    notes : tuple of str
-        What to think about first; no cell values.
-    person : str or None
-        The identifier of persons with several rows; None where no identifier repeats.
-    constraints : tuple of Suggestion
-        Constraints that no row breaks, or few, for review.
-    rules : tuple of GuessedRule
-        Privacy models beside k: at most one that is proposed, and those that cost too much.
-    descriptions : mapping of str to str
-        What the file says about its columns.
+    ``data`` is None for a table in memory; ``columns`` are in the order of the table; ``notes`` say what to think about
+    first, without cell values; ``person`` is the identifier of persons with several rows, None where no identifier
+    repeats; ``constraints`` no row breaks, or few; of the ``rules`` at most one is proposed, the others cost too much;
+    ``descriptions`` are what the file says about its columns.
     """
 
     data: Path | None
@@ -176,24 +147,7 @@ class GuessedConfig:
     def write(self, config: Path, force: bool = False) -> tuple[Path, ...]:
         """Write the config and a folder ``hierarchies`` beside it.
 
-        Parameters
-        ----------
-        config : Path
-            Where the config goes.
-        force : bool
-            Replace files that exist.
-
-        Returns
-        -------
-        tuple of Path
-            What was written; the config last.
-
-        Raises
-        ------
-        ConfigError
-            A file exists and ``force`` is not set; nothing was written.
-        OutputError
-            The folder is not writable or the disk is full.
+        Gives what was written, the config last. Where a file exists and ``force`` is not set, nothing is written.
         """
         targets = self._paths(config.parent)
         refuse_existing((*targets.values(), config), force)
