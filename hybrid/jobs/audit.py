@@ -30,7 +30,7 @@ from hybrid.pipeline.beside import load_register
 from hybrid.pipeline.config import SINGLE, RunConfig, load_config, refuse_linked
 from hybrid.pipeline.facts import page_of
 from hybrid.pipeline.pipeline import BETWEEN
-from hybrid.pipeline.power import measure_power, n_people
+from hybrid.pipeline.power import judged_table, measure_power, n_people
 from hybrid.pipeline.shared_sections import fitting
 from hybrid.pipeline.stages import libraries
 from hybrid.publication.asked import asked, not_asked
@@ -244,8 +244,8 @@ class _Subject:
         self, found: Evaluation, policy: Policy, confidence: Mapping[Criterion | None, float], people: int
     ) -> Power:
         tables = self.audited.train, self.audited.control, self.audited.synthetic
-        about = *tables, found, policy, self.options, self.seed, self.progress, self.share
-        return measure_power(*about, confidence=confidence, people=people)
+        judged = [judged_table(*tables, self.options, self.seed, self.share)]
+        return measure_power(judged, found, policy, self.seed, self.progress, confidence, people)
 
 
 def with_population(verdict: Verdict, evaluation: Evaluation) -> Verdict:

@@ -48,46 +48,31 @@ from hybrid.table.split import Parts
 T = TypeVar("T")
 
 
-class GivenInputs(Inputs):
-    """Inputs of a pipeline whose table was read with the others.
+class ChildInputs(Inputs):
+    """Inputs of a table below the person table, which has the training and the control persons.
 
-    ``table`` has the person of each row, ``people`` (of a table below the person table) the training and the control
-    persons; ``generalized`` are quasi-identifiers of such a table.
+    ``table`` was read with the others, and has the person of each row; ``generalized`` are its quasi-identifiers.
     """
 
     def __init__(
-        self,
-        config: RunConfig,
-        table: Table,
-        progress: Progress,
-        people: TableRun | None = None,
-        generalized: Sequence[str] = (),
+        self, config: RunConfig, table: Table, progress: Progress, people: TableRun, generalized: Sequence[str]
     ) -> None:
-        super().__init__(config, Recorder(), progress)
-        self._given, self._people, self._generalized = table, people, generalized
-
-    @cached_property
-    def table(self) -> Table:
-        return self._given
+        super().__init__(config, Recorder(), progress, table)
+        self._people, self._generalized = people, generalized
 
     @cached_property
     def hierarchies(self) -> dict[str, Hierarchy]:
-        """Those of the table's own quasi-identifiers."""
-        if self._people is None:
-            return super().hierarchies
-        return load_hierarchies(self._given.only(self._generalized), self.config.hierarchy_sources)
+        return load_hierarchies(self.table.only(self._generalized), self.config.hierarchy_sources)
 
     @cached_property
     def beside(self) -> Beside:
         """People are looked up by the person table."""
-        return super().beside if self._people is None else Beside(self.config, None)
+        return Beside(self.config, None)
 
-    def split(self, seed: int) -> Parts:
-        if self._people is None:
-            return super().split(seed)
+    def split(self, seed: int) -> Parts:  # noqa: ARG002
         control, release = self._people.control, self._people.parts.release
-        others = (None if part is None else _of(self._given, part) for part in (control, release))
-        return Parts(_of(self._given, self._people.train), *others)
+        others = (None if part is None else _of(self.table, part) for part in (control, release))
+        return Parts(_of(self.table, self._people.train), *others)
 
 
 @dataclass(frozen=True)
@@ -161,7 +146,7 @@ class ChildRun(TableRun):
     ) -> None:
         joined = with_columns_of(table, link.people.table, table.persons, link.static)
         generalized = link.people.config.generalized_below(link.name)
-        inputs = GivenInputs(config, joined, progress, link.people, generalized)
+        inputs = ChildInputs(config, joined, progress, link.people, generalized)
         super().__init__(config, None, store, progress, inputs, judge_power=judge_power)
         self.link, self.name, self.generalized = link, link.name, generalized
         self.behind = fingerprint(link.people.behind, link.people.keys, link.name)

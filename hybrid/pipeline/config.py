@@ -152,43 +152,13 @@ class RunConfig(Options):
 
     @model_validator(mode="before")
     @classmethod
-    def _default_transition(cls, content: Any) -> Any:
-        if not isinstance(content, Mapping) or content.get("anonymize") in (None, False):
-            return content
-        if content.get("transition") is not None:
-            return content
-        return {**content, "transition": {"method": default_transition(content["anonymize"])}}
-
-    @model_validator(mode="before")
-    @classmethod
-    def _used_for(cls, content: Any) -> Any:
+    def _with_derived(cls, content: Any) -> Any:
+        """What one section says of another that says nothing itself."""
         if not isinstance(content, Mapping):
             return content
-        anonymize, evaluate = content.get("anonymize"), content.get("evaluate")
-        if not isinstance(anonymize, Mapping) or not isinstance(evaluate, Mapping):
-            return content
-        loss, targets = anonymize.get("loss"), evaluate.get("targets")
-        if not targets or not isinstance(loss, Mapping) or loss.get("name") != "association" or loss.get("use"):
-            return content
-        return {**content, "anonymize": {**anonymize, "loss": {**loss, "use": targets}}}
-
-    @model_validator(mode="before")
-    @classmethod
-    def _private_defaults(cls, content: Any) -> Any:
-        return with_private_defaults(content) if isinstance(content, Mapping) else content
-
-    @model_validator(mode="before")
-    @classmethod
-    def _population_is_a_register(cls, content: Any) -> Any:
-        if not isinstance(content, Mapping):
-            return content
-        anonymize, evaluate = content.get("anonymize"), content.get("evaluate", {})
-        if not isinstance(anonymize, Mapping) or not isinstance(evaluate, Mapping):
-            return content
-        path = anonymize.get("population")
-        if path is None or evaluate.get("attacker_register") is not None:
-            return content
-        return {**content, "evaluate": {**evaluate, "attacker_register": {"path": path}}}
+        for derived in (_with_register, with_private_defaults, _with_use, _with_transition):
+            content = derived(content)
+        return content
 
     @field_validator("anonymize", "transition", mode="before")
     @classmethod
@@ -481,6 +451,34 @@ class RunConfig(Options):
         """All options, defaults included, as YAML."""
         text: str = yaml.safe_dump(self.model_dump(mode="json"), sort_keys=False, allow_unicode=True)
         return text
+
+
+def _with_register(content: Mapping[str, Any]) -> Mapping[str, Any]:
+    """An attacker may hold the population of k-map."""
+    anonymize, evaluate = content.get("anonymize"), content.get("evaluate", {})
+    if not isinstance(anonymize, Mapping) or not isinstance(evaluate, Mapping):
+        return content
+    path = anonymize.get("population")
+    if path is None or evaluate.get("attacker_register") is not None:
+        return content
+    return {**content, "evaluate": {**evaluate, "attacker_register": {"path": path}}}
+
+
+def _with_use(content: Mapping[str, Any]) -> Mapping[str, Any]:
+    """The loss of associations is that with the targets."""
+    anonymize, evaluate = content.get("anonymize"), content.get("evaluate")
+    if not isinstance(anonymize, Mapping) or not isinstance(evaluate, Mapping):
+        return content
+    loss, targets = anonymize.get("loss"), evaluate.get("targets")
+    if not targets or not isinstance(loss, Mapping) or loss.get("name") != "association" or loss.get("use"):
+        return content
+    return {**content, "anonymize": {**anonymize, "loss": {**loss, "use": targets}}}
+
+
+def _with_transition(content: Mapping[str, Any]) -> Mapping[str, Any]:
+    if content.get("anonymize") in (None, False) or content.get("transition") is not None:
+        return content
+    return {**content, "transition": {"method": default_transition(content["anonymize"])}}
 
 
 def load_config(path: Path | str, overrides: Mapping[str, Any] | None = None) -> RunConfig:

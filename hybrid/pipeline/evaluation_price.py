@@ -9,7 +9,7 @@ from hybrid.base.errors import Finding
 from hybrid.base.resources import cores
 from hybrid.evaluation.attacks.retraining import most_rows, trainings
 from hybrid.evaluation.context import most_asked
-from hybrid.evaluation.options import RetrainOptions
+from hybrid.evaluation.options import EvaluateOptions, RetrainOptions
 from hybrid.evaluation.planted_leaks import LEAKS
 from hybrid.evaluation.price import Sizes, price, sizes_of, total_price
 from hybrid.evaluation.registry import REGISTRY
@@ -21,6 +21,7 @@ from hybrid.synthesize.estimate import SLOW_SECONDS, in_words, reference_cost, s
 from hybrid.synthesize.protocol import Cost
 from hybrid.table import Table
 from hybrid.table.persons import n_persons
+from hybrid.table.split import SplitOptions
 
 MOST_SECONDS = 300.0
 """Seconds of one core that trainings of a generator may take for an attack that nobody asked for."""
@@ -65,13 +66,15 @@ def evaluation_seconds(config: RunConfig, policy: Policy, train: Table, sizes: S
     )
 
 
-def judged_sizes(config: RunConfig, train: Table, control: Table | None) -> tuple[Sizes, tuple[int, int, int]]:
+def judged_sizes(
+    split: SplitOptions, options: EvaluateOptions, train: Table, control: Table | None
+) -> tuple[Sizes, tuple[int, int, int]]:
     """Sizes of the tables that are judged, of one fold where the control is crossed, and their numbers of rows."""
     rows = len(train), 0 if control is None else len(control), len(train)
-    if config.split.is_crossed:
-        apart = len(train) // config.split.folds
+    if split.is_crossed:
+        apart = len(train) // split.folds
         rows = len(train) - apart, apart, len(train) - apart
-    return sizes_of(train.schema.without_identifiers(), rows, config.evaluate), rows
+    return sizes_of(train.schema.without_identifiers(), rows, options), rows
 
 
 def _judged(config: RunConfig) -> list[str]:
@@ -92,7 +95,7 @@ def foreseen_evaluation(config: RunConfig, policy: Policy, train: Table, control
     """
     options, compared = config.evaluate, _compared(config)
     folds = config.split.folds if config.split.is_crossed else 1
-    sizes, rows = judged_sizes(config, train, control)
+    sizes, rows = judged_sizes(config.split, options, train, control)
     foreseen = evaluation_seconds(config, policy, train, sizes)
     seconds = sum(foreseen)
     if config.split.is_crossed:

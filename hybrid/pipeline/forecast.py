@@ -51,7 +51,7 @@ def stage_seconds(config: RunConfig, whole: Table) -> Mapping[str, float]:
     """
     table = whole.without_left_out()
     parts = split(table, config.split, rng_for(0, "split"), config.data.person_columns, config.data.household_columns)
-    sizes, _ = judged_sizes(config, parts.train, parts.control)
+    sizes, _ = judged_sizes(config.split, config.evaluate, parts.train, parts.control)
     found = evaluation_seconds(config, load_policy(config.policy_path), parts.train, sizes)
     seconds = {EVALUATE.name: (found.measured + found.repeated) / cores(), POWER.name: found.planted / cores()}
     if not config.synthesize.is_off:

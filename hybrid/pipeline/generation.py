@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Collection, Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 
 import numpy as np
 
@@ -31,16 +31,6 @@ from hybrid.table.persons import constant_within, n_persons, person_groups
 from hybrid.table.schema import concat_tables
 from hybrid.table.weights import Margins, calibrated, margins_of
 from hybrid.transition.protocol import Restored
-
-
-@dataclass(frozen=True)
-class Drawn:
-    """Synthetic records, the loss curve of their generator, and rows drawn again."""
-
-    table: Table
-    losses: tuple[LossPoint, ...] = ()
-    redrawn: Redrawn | None = None
-    fallbacks: Mapping[str, int] = field(default_factory=dict)
 
 
 @dataclass(frozen=True)
@@ -135,7 +125,7 @@ class Generation:
         domains: Mapping[str, Array] | None = None,
         learned_rules: Rules | None = None,
         finish: Callable[[Table, int], Table] = lambda table, attempt: table,  # noqa: ARG005
-    ) -> Drawn:
+    ) -> Generated:
         """Train the generator and draw rows, or persons, that keep the rules and meet the condition.
 
         As many as there are training records or persons (of those that meet the condition), or as the config says.
@@ -167,7 +157,8 @@ class Generation:
         table, redrawn = _held(fitted, form, self.rules, wanted, drawing, self.static, finish, self.selection)
         left_out = len(learned) - len(form.learned)
         told = self.rules or self.selection is not None
-        return Drawn(table, fitted.losses, replace(redrawn, left_out=left_out, records=len(learned)) if told else None)
+        found = replace(redrawn, left_out=left_out, records=len(learned)) if told else None
+        return Generated(table, {}, found, fitted.losses)
 
     def kept_model(self, anonymization: Anonymization | None) -> KeptModel | None:
         """The model that the store keeps of the table to release; None where it keeps none.
@@ -217,21 +208,20 @@ class Generation:
         """Names of the random streams of a further draw."""
         return (self.attempt, attempt) if self.attempt else (attempt,) * bool(attempt)
 
-    def _as_they_are(self, table: Table) -> Drawn:
+    def _as_they_are(self, table: Table) -> Generated:
         """Restored records without those that break a rule, for configurations without a generator."""
         if not self.rules:
-            return Drawn(table)
+            return Generated(table)
         form = Form.of(self.rules, table)
         redrawn = first_draw(self.rules, self.rules.settle(table))
-        return Drawn(
-            form.learned, redrawn=replace(redrawn, left_out=len(table) - len(form.learned), records=len(table))
-        )
+        left_out = len(table) - len(form.learned)
+        return Generated(form.learned, redrawn=replace(redrawn, left_out=left_out, records=len(table)))
 
     def _raked(self, table: Table, margins: Margins) -> Table:
         """Rows with weights that meet the margins, and the published totals where there are any."""
         return calibrated(table, margins if self.totals is None else self.totals.raked_with(margins, table))
 
-    def _shuffled(self, drawn: Drawn) -> Generated:
+    def _shuffled(self, drawn: Generated) -> Generated:
         """The table in an order that is independent of the source's.
 
         Rows of a synthetic person stay together, in their order. Rows of real persons, where no generator runs, are not
@@ -248,7 +238,7 @@ class Generation:
         else:
             groups = rng.permutation(n_persons(table))[person_groups(table.persons)]
             mixed = replace(table, named_persons=groups).take(np.argsort(groups, kind="stable"))
-        return Generated(mixed, drawn.fallbacks, drawn.redrawn, drawn.losses)
+        return replace(drawn, table=mixed)
 
 
 def learned_again(config: RunConfig, table: Table, seed: int, drawn: float = 1.0) -> Table:

@@ -146,16 +146,12 @@ class _GivenParts(Inputs):
     """Inputs whose training and control records are given."""
 
     def __init__(self, source: Inputs, table: Table, parts: Parts) -> None:
-        super().__init__(source.config, Recorder(), source.progress)
-        self._source, self._given, self._given_parts = source, table, parts
+        super().__init__(source.config, Recorder(), source.progress, table)
+        self._source, self._parts = source, parts
 
     @property
     def whole(self) -> WholeTable | None:
         return self._source.whole
-
-    @cached_property
-    def table(self) -> Table:
-        return self._given
 
     @cached_property
     def hierarchies(self) -> dict[str, Hierarchy]:
@@ -167,11 +163,11 @@ class _GivenParts(Inputs):
 
     @cached_property
     def fingerprint(self) -> str:
-        parts = self._given_parts
+        parts = self._parts
         return super().fingerprint if parts.control is None else fingerprint(super().fingerprint, *parts[:2])
 
     def split(self, seed: int) -> Parts:  # noqa: ARG002
-        return self._given_parts
+        return self._parts
 
 
 class WarehouseInputs(Inputs):

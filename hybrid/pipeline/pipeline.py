@@ -29,7 +29,7 @@ from hybrid.evaluation.measure import Evaluation, MetricResult
 from hybrid.evaluation.people_in_tables import LinkedPeople
 from hybrid.pipeline.assessment import ONLY_COMPARED
 from hybrid.pipeline.child_draw import own_names
-from hybrid.pipeline.child_run import ChildRun, DrawnRows, GivenInputs, Link
+from hybrid.pipeline.child_run import ChildRun, DrawnRows, Link
 from hybrid.pipeline.config import SINGLE, RunConfig
 from hybrid.pipeline.display import in_html, in_words, plotted
 from hybrid.pipeline.evaluation_price import untried
@@ -152,7 +152,7 @@ class Pipeline(ListedNames, Run[Sources]):
         refuse_unknown(config, self.sources)
         table = self.sources.tables[name]
         told = self._progress_of_table(name)
-        given = GivenInputs(fitting(config, table.schema), table, told)
+        given = Inputs(fitting(config, table.schema), Recorder(), told, table)
         inputs = given if self._parts is None else given.of_fold(self._parts)
         if self._whole is not None:
             inputs = self._whole.person.inputs.with_training(table)

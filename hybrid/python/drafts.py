@@ -13,7 +13,6 @@ from hybrid.base.errors import ConfigError
 from hybrid.python.frames import AnyTable, AnyTables, in_memory, is_several, not_a_table
 
 if TYPE_CHECKING:
-    from hybrid.base.yaml_document import YamlDocument
     from hybrid.hierarchy.load import HierarchySource
     from hybrid.pipeline.config import RunConfig
     from hybrid.pipeline.draft import Draft
@@ -104,6 +103,7 @@ def guessed(data: AnyTables, wishes: Wishes) -> Guessed:
 
 
 def _single(data: AnyTable, wishes: Wishes) -> Guessed:
+    from hybrid.pipeline.config_file import with_settings
     from hybrid.pipeline.draft import guess
 
     is_path = isinstance(data, str | Path)
@@ -206,32 +206,6 @@ def _read(config: RunConfig) -> Mapping[str, Table]:
     return read_sources(config).tables
 
 
-def with_settings(document: YamlDocument, settings: Mapping[str, Any]) -> YamlDocument:
-    """Text of a configuration with other values for dotted keys.
-
-    Options that belong to another generator, or another transition, than the chosen one are left out.
-    """
-    from hybrid.pipeline.config_file import overridden
-
-    if not settings:
-        return document
-    wanted: Mapping[str, Any] = overridden(document.content, settings)
-    for key, value in settings.items():
-        path = tuple(key.split("."))
-        section, own = document.get(path[:-1]), _at(wanted, path[:-1])
-        if isinstance(section, Mapping) and isinstance(own, Mapping):
-            for name in set(section) - set(own):
-                document = document.without((*path[:-1], name))
-        document = document.with_value(path, value)
-    return document
-
-
-def _at(content: Any, path: Sequence[str]) -> Any:
-    for key in path:
-        content = content.get(key) if isinstance(content, Mapping) else None
-    return content
-
-
 def hierarchy_source(given: Any) -> HierarchySource:
     """Hierarchy as a caller gives it.
 
@@ -270,6 +244,7 @@ def hierarchy_source(given: Any) -> HierarchySource:
 
 def _linked(data: Any, wishes: Wishes) -> Guessed:
     from hybrid.base.yaml_document import YamlDocument
+    from hybrid.pipeline.config_file import with_settings
     from hybrid.pipeline.draft import Draft
     from hybrid.pipeline.starter.linked import described_links, guess_links, links_text
     from hybrid.pipeline.starter.reading import read_folder
