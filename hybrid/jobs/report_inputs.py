@@ -132,7 +132,7 @@ def public_report(pipeline: TableRun, created: datetime, language: Language = EN
     config, day = pipeline.config.model_dump(mode="json"), created.date().isoformat()
     table = TableFacts.of(pipeline.table, pipeline.control, pipeline.synthetic, anonymized=False)
     facts = RunFacts(pipeline.config.name, day, policy.owner, config, table, private=True)
-    method = yaml.safe_dump(public_config(config), sort_keys=False, allow_unicode=True, width=100)
+    method = _public_yaml(config)
     page = private_page(f"{policy.name} {policy.version}", facts)
     versions = library_versions(PACKAGE, *libraries())
     return render_public(
@@ -197,7 +197,7 @@ def _linked_pages(
     said: dict[str, Any] = {
         "guarantee": guarantee_sentence(result, config, run.evaluation, private=run.person.is_private),
         "draw": "" if run.draw is None else run.draw.words,
-        "config": yaml.safe_dump(public_config(config), sort_keys=False, allow_unicode=True, width=100),
+        "config": _public_yaml(config),
     }
     about: dict[str, Any] = {
         "owner": run.policy.owner,
@@ -296,7 +296,7 @@ def run_report(run: Pipeline, name: str, created: datetime, earlier: Sequence[Le
         licences=licences(config.synthesize.generator),
         versions=library_versions(PACKAGE, *libraries()),
         facts=dict(_group_shares(pipeline, smallest)),
-        config=_public_yaml(pipeline),
+        config=_public_yaml(config.model_dump(mode="json")),
         changes=changes_since(earlier, verdict),
         history=tracks(pipeline.policy, pipeline.evaluation, earlier, created),
         collected=collect_sections(pipeline, smallest),
@@ -394,8 +394,6 @@ def licences(generator: str) -> dict[str, str]:
     return {"this package": "Apache-2.0", f"generator {generator}": found.get(generator, PERMISSIVE)}
 
 
-def _public_yaml(pipeline: TableRun) -> str:
-    text: str = yaml.safe_dump(
-        public_config(pipeline.config.model_dump(mode="json")), sort_keys=False, allow_unicode=True, width=100
-    )
+def _public_yaml(config: dict[str, Any]) -> str:
+    text: str = yaml.safe_dump(public_config(config), sort_keys=False, allow_unicode=True, width=100)
     return text

@@ -246,7 +246,7 @@ def _linked(data: Any, wishes: Wishes) -> Guessed:
     from hybrid.base.yaml_document import YamlDocument
     from hybrid.pipeline.config_file import with_settings
     from hybrid.pipeline.draft import Draft
-    from hybrid.pipeline.starter.linked import described_links, guess_links, links_text
+    from hybrid.pipeline.starter.linked import guess_links
     from hybrid.pipeline.starter.reading import read_folder
 
     if wishes.hierarchies or wishes.person is not None:
@@ -254,14 +254,14 @@ def _linked(data: Any, wishes: Wishes) -> Guessed:
     frames = {name: in_memory(one) for name, one in data.items()} if isinstance(data, Mapping) else {}
     folder = Path() if frames else Path(data)
     links = guess_links(_place(frames) if frames else read_folder(folder))
-    draft = Draft(YamlDocument(links_text(links, folder), "config.yaml"), folder)
+    draft = Draft(YamlDocument(links.to_yaml(folder), "config.yaml"), folder)
     _change(draft, wishes)
     if wishes.k is not None and draft["anonymize"] is not None:
         draft["anonymize.k"] = wishes.k
     draft.keep(with_settings(draft.document, wishes.settings))
 
     def loaded() -> RunConfig:
-        return draft.config.with_hierarchies(described_links(links)).with_frames(frames)
+        return draft.config.with_hierarchies(links.described).with_frames(frames)
 
     texts = list(_decide_texts(draft, loaded()))
     return Guessed(draft, loaded(), (*_roles(draft, wishes), *texts, *links.notes))
