@@ -15,7 +15,7 @@ from hybrid.anonymize.warehouse.anonymize_files import FileTask, anonymize_files
 from hybrid.anonymize.warehouse.anonymize_rows import WarehouseResult, anonymize_rows
 from hybrid.base.arrays import Array, Codes, Mask
 from hybrid.base.atomic import write_json
-from hybrid.base.errors import ConfigError, DataError
+from hybrid.base.errors import DataError, refuse
 from hybrid.base.hashing import fingerprint
 from hybrid.base.manifest import MANIFEST, Recorder, build_manifest
 from hybrid.base.progress import Progress, silent
@@ -72,9 +72,7 @@ def write_from_files(config: RunConfig, folder: Path, seed: int | None, progress
     configuration asks for and needs the whole table in memory is refused at once. After an error, also of a file that
     was changed while it was read, there is no folder.
     """
-    problems = list(refused(config, FILES))
-    if problems:
-        raise ConfigError(problems)
+    refuse(refused(config, FILES))
     assert config.anonymize is not None and config.data_file is not None
     seed = next(known for known in (seed, config.seed, fresh_seed()) if known is not None)
     created, recorder = datetime.now(UTC), Recorder()
@@ -161,9 +159,7 @@ def write_in_warehouse(config: RunConfig, folder: Path, progress: Progress = sil
 
     All of what is not done in a warehouse is refused at once. After an error there is no folder.
     """
-    problems = list(refused(config, PUSHED, IN_WAREHOUSE))
-    if problems:
-        raise ConfigError(problems)
+    refuse(refused(config, PUSHED, IN_WAREHOUSE))
     created, recorder = datetime.now(UTC), Recorder()
     with staged(folder) as temporary, opened_task(config, load_population(config)) as task:
         done = anonymize_rows(task, recorder, progress)

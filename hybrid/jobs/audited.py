@@ -10,7 +10,7 @@ from typing import Any, Literal, TypeAlias
 import numpy as np
 
 from hybrid.base.arrays import Codes
-from hybrid.base.errors import DataError, Problem
+from hybrid.base.errors import DataError, Problem, refuse
 from hybrid.evaluation.context import Parentage
 from hybrid.evaluation.engine.encoding import ranks_of, row_keys
 from hybrid.evaluation.measure import Subject
@@ -105,9 +105,7 @@ def read_alike(
     tables = {name: _read(path, reading[name]) for name, path in paths.items()}
     schema = tables["train"].schema
     wanted = [column for column in schema.names if column in keys or column in schema.without_identifiers()]
-    problems = list(_lacking(paths, tables, wanted))
-    if problems:
-        raise DataError(problems)
+    refuse(_lacking(paths, tables, wanted), DataError)
     kinds = _common_kinds(tables, wanted)
     disagreeing = {name: kinds[name] for name in wanted if len(_kinds(tables, name)) > 1}
     for name, path in paths.items():

@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TypeAlias
 
-from hybrid.base.errors import ConfigError, DataError, HybridError, Problem
+from hybrid.base.errors import ConfigError, DataError, HybridError, Problem, refuse
 from hybrid.evaluation.context import Parentage, Parents
 from hybrid.evaluation.context import Role as Side
 from hybrid.evaluation.measure import Subject
@@ -72,8 +72,7 @@ def read_audited_links(train: Folder, control: Folder | None, synthetic: Folder,
             read[name], notes[name] = read_alike(paths[name], config.source(name), keys)
         except HybridError as error:
             problems += [in_table(name, problem) for problem in error.problems]
-    if problems:
-        raise DataError(problems)
+    refuse(problems, DataError)
     sources = {
         file: link_sources(config, {name: tables[file] for name, tables in read.items()}, made=file == "synthetic")
         for file in folders
@@ -101,8 +100,7 @@ def _paths(folders: Mapping[File, Folder], config: RunConfig) -> dict[str, dict[
                 problems.append(
                     Problem(f"tables.{name}: {folder if isinstance(folder, Path) else file} has {what}", hint)
                 )
-    if problems:
-        raise DataError(problems)
+    refuse(problems, DataError)
     return found
 
 

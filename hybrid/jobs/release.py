@@ -16,7 +16,7 @@ from typing import Any
 from hybrid.base.errors import ConfigError
 from hybrid.base.ownership import check_growing, check_replaceable
 from hybrid.base.progress import Progress, silent
-from hybrid.jobs.finished_runs import finished_runs, only_finished_run
+from hybrid.jobs.finished_runs import Finished, finished_runs, only_finished_run
 from hybrid.jobs.places import Places, new_folder
 from hybrid.jobs.run import write_draw
 from hybrid.jobs.start import Frames, configuration
@@ -46,8 +46,8 @@ class Candidate:
     """Verdict of the policy on the run alone, without earlier releases."""
     draw: DrawNumber
     """Number of the draw at which that verdict was reached."""
-    as_read: bool = False
-    """Whether the run was read from its folder: then that very run is published, or nothing."""
+    pipeline: Pipeline | None = None
+    """Every stage of the run; None if it was read from its folder: then that very run is published, or nothing."""
 
     def publish(self, acceptance: Acceptance | None = None) -> Path:
         """Publish the run if the gate lets it out.
@@ -62,7 +62,7 @@ class Candidate:
             accept_review=acceptance is not None,
             by="" if acceptance is None else acceptance.by,
             reason="" if acceptance is None else acceptance.reason,
-            this_run=self.as_read,
+            this_run=self.pipeline is None,
         )
 
 
@@ -100,7 +100,7 @@ def write_candidate(pipeline: Pipeline, places: Places) -> Candidate:
     check_replaceable(folder)
     write_draw(pipeline, folder, places.work)
     assert pipeline.draw is not None
-    return Candidate(folder, places, pipeline.verdict, pipeline.draw)
+    return Candidate(folder, places, pipeline.verdict, pipeline.draw, pipeline)
 
 
 def read_candidate(folder: Path, places: Places) -> Candidate:
@@ -108,7 +108,7 @@ def read_candidate(folder: Path, places: Places) -> Candidate:
     run = read_whole_run(folder)
     check_seal(run, places.work)
     draw = count_run(places.work, run)
-    return Candidate(folder, places, verdict_of(run, draw.number), draw, as_read=True)
+    return Candidate(folder, places, verdict_of(run, draw.number), draw)
 
 
 def refuse_unreleasable(pipeline: Pipeline) -> None:
@@ -179,28 +179,41 @@ def release(
     PosixPath('releases/2026-11-21-5f0c9b2e')
     """
     places = Places(Path(work), Path(runs), Path(releases))
-    pipeline: Pipeline | None = None
+    candidate, _ = candidate_of(config, places, data, seed, overrides, progress, anew=anew)
+    return Published(candidate.publish(accept), candidate.folder, candidate.verdict, candidate.draw, candidate.pipeline)
+
+
+def candidate_of(
+    config: RunConfig | Draft | Mapping[str, Any] | Path | str,
+    places: Places,
+    data: Frames | None = None,
+    seed: int | None = None,
+    overrides: Mapping[str, Any] | None = None,
+    progress: Progress = silent,
+    *,
+    anew: bool = False,
+) -> tuple[Candidate, list[Finished] | None]:
+    """The run to publish, read or written, and the finished ones that were looked at; arguments as for :func:`release`.
+
+    None where a run was named by its folder.
+    """
     if isinstance(config, Path | str) and Path(config).is_dir():
-        refuse_changes(Path(config), data is not None, seed is not None, bool(overrides))
+        _refuse_changes(Path(config), data is not None, seed is not None, bool(overrides))
         check_growing(places.releases)
-        candidate = read_candidate(Path(config), places)
-    else:
-        loaded = configuration(config, data, overrides)
-        places.check_writable()
-        started = Pipeline(loaded, seed, places.store, progress, ledger_dir=places.work)
-        finished = None if anew or seed is not None else only_finished_run(finished_runs(started, places))
-        if finished is None:
-            candidate, pipeline = write_candidate(started, places), started
-        else:
-            candidate = read_candidate(finished.run.folder, places)
-    return Published(candidate.publish(accept), candidate.folder, candidate.verdict, candidate.draw, pipeline)
+        return read_candidate(Path(config), places), None
+    loaded = configuration(config, data, overrides)
+    places.check_writable()
+    started = Pipeline(loaded, seed, places.store, progress, ledger_dir=places.work)
+    found = [] if anew or seed is not None else finished_runs(started, places)
+    finished = only_finished_run(found)
+    candidate = write_candidate(started, places) if finished is None else read_candidate(finished.run.folder, places)
+    return candidate, found
 
 
-def refuse_changes(folder: Path, data: bool = False, seed: bool = False, overrides: bool = False) -> None:
+def _refuse_changes(folder: Path, data: bool, seed: bool, overrides: bool) -> None:
     """Refuse a table, a seed or overrides beside a run's folder: a finished run is published as it is."""
-    given = [
-        name for name, is_given in (("a table", data), ("a seed", seed), ("other settings", overrides)) if is_given
-    ]
+    known = {"a table": data, "a seed": seed, "other settings": overrides}
+    given = [name for name, is_given in known.items() if is_given]
     if given:
         raise ConfigError(
             f"{folder} is a finished run, and {' and '.join(given)} cannot change it",

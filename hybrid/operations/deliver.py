@@ -19,7 +19,7 @@ import pyarrow.parquet as pq
 from pydantic import Field, model_validator
 
 from hybrid.base.atomic import atomic_file, make_private, write_text
-from hybrid.base.errors import ConfigError, HybridError, OutputError, Problem
+from hybrid.base.errors import ConfigError, HybridError, OutputError, Problem, refuse
 from hybrid.base.hashing import fingerprint
 from hybrid.base.options import Options
 from hybrid.base.ownership import CERTIFICATE, RELEASES_LOCK
@@ -129,8 +129,7 @@ def deliver(
             ledger.deliver(release.name, target.name)
             logger.info("release %s delivered to %s", release.name, target.name)
             done.append(target.name)
-        if problems:
-            raise OutputError(problems)
+        refuse(problems, OutputError)
     return done
 
 

@@ -18,7 +18,7 @@ from typing import Any
 
 import pyarrow as pa
 
-from hybrid.base.errors import ConfigError, OutputError, Problem
+from hybrid.base.errors import ConfigError, OutputError, Problem, refuse
 from hybrid.table.arrow import plain_schema
 from hybrid.table.spark import SparkWarehouse
 from hybrid.table.warehouse import Warehouse, open_warehouse
@@ -182,8 +182,7 @@ def _refuse_foreign(
                 problems.append(Problem(message, hint))
             elif made is not None and data_set is not None and made.data_set != data_set:
                 problems.append(Problem(f"{name}: the {kind} is of the data set {made.data_set}, not {data_set}", hint))
-    if problems:
-        raise OutputError(problems)
+    refuse(problems, OutputError)
 
 
 def _write(warehouse: Warehouse, view: str, rows: Rows, data_set: str, release: str) -> None:
@@ -254,8 +253,7 @@ def _drop_old(warehouse: Warehouse, views: Collection[str], keep: int | None, wi
                     f"{table}: the rows are not those that were delivered; it was left as it is", "drop it yourself"
                 )
             )
-    if problems:
-        raise OutputError(problems)
+    refuse(problems, OutputError)
 
 
 def _versions(warehouse: Warehouse, view: str) -> dict[str, Version]:

@@ -15,7 +15,6 @@ from hybrid.base.errors import ConfigError, Finding, HybridError, Problem
 from hybrid.base.manifest import Recorder
 from hybrid.base.progress import silent
 from hybrid.base.rng import fresh_seed, rng_for
-from hybrid.evaluation.attacks.retraining import most_rows, trainings
 from hybrid.evaluation.options import TORCH_HINT, RetrainOptions
 from hybrid.evaluation.run_metrics import check_options
 from hybrid.hierarchy.load import load_hierarchies
@@ -26,7 +25,7 @@ from hybrid.pipeline.conditions import refuse_misfit, selection
 from hybrid.pipeline.config import RunConfig
 from hybrid.pipeline.contradictions import refuse_contradictions
 from hybrid.pipeline.early_refusals import too_great_k
-from hybrid.pipeline.evaluation_price import foreseen_evaluation, repeated_seconds, untried
+from hybrid.pipeline.evaluation_price import foreseen_evaluation, repeated_seconds, trainings_of, untried
 from hybrid.pipeline.identifying_texts import identifying_problems, kept_columns
 from hybrid.pipeline.inputs import WarehouseInputs
 from hybrid.pipeline.level_findings import columns_of, level_findings, put_back, technique_findings
@@ -141,19 +140,14 @@ def _policy(policy: Policy) -> Iterator[Finding]:
 
 def _retrainings(config: RunConfig, table: Table, policy: Policy | None) -> Iterator[Finding]:
     options = config.evaluate.retrain
-    if options is None:
+    count, rows = trainings_of(config, policy, table)
+    if options is None or not count:
         return
-    schema = table.schema.without_identifiers()
-    secrets = config.evaluate.secrets or schema.sensitive or schema.targets
-    metrics = asked(policy, config.evaluate)
-    count = trainings(options, metrics, len(secrets)) * len(options.stages)
     limit = "" if options.seconds is None else f", each attack at most {options.seconds:g} s"
     name = config.synthesize.generator
-    if not count:
-        return
     yield Finding(
         "note",
-        f"evaluate.retrain trains {name} {count:,} times on up to {most_rows(options, metrics):,} records{limit}",
+        f"evaluate.retrain trains {name} {count:,} times on up to {rows:,} records{limit}",
         "fewer evaluate.retrain.canaries, shadows, tests or halves; more canaries together; a limit in seconds",
     )
 

@@ -10,7 +10,7 @@ import numpy as np
 import pandas as pd
 
 from hybrid.base.arrays import Codes, Mask
-from hybrid.base.errors import ConfigError, Problem
+from hybrid.base.errors import ConfigError, Problem, refuse
 from hybrid.base.rng import rng_for
 from hybrid.constraints import DrawCondition, Redrawn
 from hybrid.pipeline.config import RunConfig
@@ -138,8 +138,7 @@ def refuse_misfit(config: RunConfig, schema: Schema) -> None:
         problems = [Problem(f"{KEY}: {one.message}", one.hint) for one in found]
     if config.synthesize.balance is not None:
         problems += _unbalanced(config.synthesize.balance.column, schema)
-    if problems:
-        raise ConfigError(problems)
+    refuse(problems)
 
 
 def _unbalanced(name: str, schema: Schema) -> Iterator[Problem]:

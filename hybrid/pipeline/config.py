@@ -25,7 +25,7 @@ from pydantic import (
 from hybrid.anonymize.options import AnonymizeOptions
 from hybrid.anonymize.techniques.registry import gives_k, steps_on, unlabelled
 from hybrid.base.config_files import ConfigSource, YamlMapping, validated
-from hybrid.base.errors import ConfigError, HybridError, Problem
+from hybrid.base.errors import ConfigError, HybridError, Problem, refuse
 from hybrid.base.manifest import StageName
 from hybrid.base.options import Options
 from hybrid.constraints import AnyConstraint
@@ -565,8 +565,7 @@ def _of_linked(content: Mapping[str, Any], source: ConfigSource, folder: Path) -
 
 def _refuse(problems: Iterable[Problem], source: ConfigSource) -> None:
     found = located(problems, source)
-    if found:
-        raise ConfigError(found)
+    refuse(found)
 
 
 def _shifted(source: ConfigSource, name: str) -> ConfigSource:

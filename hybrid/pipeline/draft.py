@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Self
 
 from hybrid.base.atomic import write_text
-from hybrid.base.errors import ConfigError, HybridError, Problem
+from hybrid.base.errors import ConfigError, HybridError, Problem, refuse
 from hybrid.base.options import Options
 from hybrid.base.yaml_document import YamlDocument
 from hybrid.hierarchy.build import Rows
@@ -226,9 +226,7 @@ class Draft:
         """
         path = self._path(key)
         changed = self.document.with_value(path, value)
-        problems = list(self._own_problems(changed, path))
-        if problems:
-            raise ConfigError(problems)
+        refuse(self._own_problems(changed, path))
         self.keep(changed)
 
     def _own_problems(self, document: YamlDocument, path: tuple[str, ...]) -> Iterator[Problem]:

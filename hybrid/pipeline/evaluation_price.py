@@ -130,13 +130,20 @@ def retraining_seconds(config: RunConfig, train: Table, cost: Cost) -> float | N
 
     None where none does. Protection, anonymization and transition, which every training repeats, come on top.
     """
-    options = config.evaluate.retrain
-    if options is None or not len(train):
+    if not len(train):
         return None
-    schema, metrics = train.schema.without_identifiers(), asked(None, config.evaluate)
+    count, rows = trainings_of(config, None, train)
+    return count * cost.seconds * min(rows / len(train), 1.0) if count else None
+
+
+def trainings_of(config: RunConfig, policy: Policy | None, train: Table) -> tuple[int, int]:
+    """Trainings of attacks that train the generator again, and most records of one; none without such attacks."""
+    options = config.evaluate.retrain
+    if options is None:
+        return 0, 0
+    schema, metrics = train.schema.without_identifiers(), asked(policy, config.evaluate)
     secrets = config.evaluate.secrets or schema.sensitive or schema.targets
-    count = trainings(options, metrics, len(secrets)) * len(options.stages)
-    return count * cost.seconds * min(most_rows(options, metrics) / len(train), 1.0) if count else None
+    return trainings(options, metrics, len(secrets)) * len(options.stages), most_rows(options, metrics)
 
 
 def untried(config: RunConfig, *tables: Table) -> str:

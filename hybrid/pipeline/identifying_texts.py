@@ -9,7 +9,7 @@ import numpy as np
 import pandas as pd
 
 from hybrid.base.arrays import Codes, Mask
-from hybrid.base.errors import DataError, Problem
+from hybrid.base.errors import DataError, Problem, refuse
 from hybrid.pipeline.config import RunConfig
 from hybrid.pipeline.starter.value_patterns import contact_in
 from hybrid.publication.rare_values import words_of
@@ -41,8 +41,7 @@ class _Sought:
 def refuse_identifying(config: RunConfig, table: Table) -> None:
     """Refuse a table whose other columns, or names of columns, identify people."""
     problems = [problem for _, problem in identifying_problems({"": table}, kept_columns(config))]
-    if problems:
-        raise DataError(problems)
+    refuse(problems, DataError)
 
 
 def kept_columns(config: RunConfig) -> set[str]:

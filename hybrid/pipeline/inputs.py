@@ -13,7 +13,7 @@ import pyarrow as pa
 from hybrid.anonymize.warehouse.anonymize_rows import TableTask
 from hybrid.anonymize.warehouse.draw_rows import KEY_BYTES, WholeTable, draw_rows, label_sample
 from hybrid.base.arrays import Array, Rows
-from hybrid.base.errors import ConfigError, VerificationError
+from hybrid.base.errors import VerificationError, refuse
 from hybrid.base.hashing import fingerprint
 from hybrid.base.manifest import Recorder
 from hybrid.base.progress import Progress
@@ -216,9 +216,7 @@ class WarehouseInputs(Inputs):
     @cached_property
     def _found(self) -> tuple[WholeTable, pa.Table]:
         config = self.config
-        problems = list(refused(config, PUSHED, SAMPLED))
-        if problems:
-            raise ConfigError(problems)
+        refuse(refused(config, PUSHED, SAMPLED))
         with self.recorder.stage(READ.name), opened_task(config, self.beside.population) as task:
             return draw_rows(task, config.data.place.sample_size, self._key, Recorder(), self.progress)
 

@@ -17,7 +17,7 @@ from markupsafe import Markup
 from hybrid.anonymize.result import AnonymizationResult, AnonymizedTable
 from hybrid.anonymize.search.tradeoff import TradeoffPoint
 from hybrid.base.arrays import Rows
-from hybrid.base.errors import ConfigError, DataError, Problem
+from hybrid.base.errors import ConfigError, DataError, Problem, refuse
 from hybrid.base.hashing import fingerprint
 from hybrid.base.listed_names import ListedNames
 from hybrid.base.manifest import Recorder, StageRecord
@@ -367,8 +367,7 @@ class Pipeline(ListedNames, Run[Sources]):
         """
         if self.config.is_linked:
             problems = [in_table(*found) for found in self.identifying]
-            if problems:
-                raise DataError(problems)
+            refuse(problems, DataError)
         for table in self.tables.values():
             table.check()
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
-from hybrid.base.errors import ConfigError, Problem
+from hybrid.base.errors import Problem, refuse
 from hybrid.hierarchy.load import listed_values
 from hybrid.pipeline.privacy_statements import Condition, Explanation
 from hybrid.pipeline.refusals import reads_without_noise
@@ -51,8 +51,7 @@ def refuse_undeclared(config: RunConfig, schema: Schema) -> None:
         if name not in config.data.columns
     ]
     problems += column_problems(learned, config.privacy, listed_values(learned, config.hierarchy_sources))
-    if problems:
-        raise ConfigError(problems)
+    refuse(problems)
 
 
 def explain_private(config: RunConfig, *, secret_seed: bool, spent: Budget | None = None) -> Explanation:

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 from pydantic import Field
 
-from hybrid.base.errors import ConfigError, Problem, VerificationError
+from hybrid.base.errors import Problem, VerificationError, refuse
 from hybrid.base.options import Options
 from hybrid.table import Column, Kind, Table
 from hybrid.table.weights import Margin, Margins, weights_of
@@ -118,8 +118,7 @@ def published_totals(config: RunConfig) -> PublishedTotals | None:
                 "give totals of the same population and day, with a category for people without a value",
             )
         )
-    if problems:
-        raise ConfigError(problems)
+    refuse(problems)
     return PublishedTotals(found)
 
 

@@ -11,7 +11,7 @@ from dataclasses import replace
 import numpy as np
 
 from hybrid.base.arrays import Mask, Rows
-from hybrid.base.errors import ConfigError, Problem
+from hybrid.base.errors import ConfigError, Problem, refuse
 from hybrid.base.resources import available_bytes
 from hybrid.base.rng import rng_for
 from hybrid.pipeline.config import RunConfig
@@ -82,15 +82,13 @@ def read_people(config: RunConfig, seed: int) -> tuple[Sources, dict[str, int]]:
                 keys[name] = _read(config, name, columns=None if pairs else key_columns(config.links.tables[name]))
     if not problems:
         problems += key_problems(config, keys)
-    if problems:
-        raise ConfigError(problems)
+    refuse(problems)
     wanted, orphans = _chosen(config, keys, seed)
     read: dict[str, Table] = {}
     for name in (*config.views, *config.public):
         with collected(problems, name):
             read[name] = _read(config, name, rows=wanted.get(name))
-    if problems:
-        raise ConfigError(problems)
+    refuse(problems)
     return replace(link_sources(config, read), orphans=orphans), {name: len(rows) for name, rows in wanted.items()}
 
 
@@ -114,8 +112,7 @@ def _chosen(config: RunConfig, keys: Mapping[str, Table], seed: int) -> tuple[di
         parent = config.links.tables[name].parent
         assert parent is not None
         wanted[name] = (found >= 0) & wanted[parent.table][found]
-    if problems:
-        raise ConfigError(problems)
+    refuse(problems)
     return wanted, orphans
 
 

@@ -10,7 +10,7 @@ import numpy as np
 import pandas as pd
 
 from hybrid.base.arrays import Mask, Rows
-from hybrid.base.errors import ConfigError, DataError, HybridError, Problem
+from hybrid.base.errors import ConfigError, DataError, HybridError, Problem, refuse
 from hybrid.constraints.hold import DrawCondition
 from hybrid.pipeline.config import RunConfig
 from hybrid.pipeline.inputs import Sources
@@ -54,15 +54,13 @@ def link_sources(config: RunConfig, read: Mapping[str, Table], *, made: bool = F
     Where rows were ``made``, broken references are no errors, and orphans are left out and counted.
     """
     problems = _all_columns(config, read)
-    if problems:
-        raise ConfigError(problems)
+    refuse(problems)
     for name, table in read.items():
         problems += _key(name, config.links.tables[name].key, table)
     found = _linked(config, read, problems, made)
     for name in () if made else config.views:
         problems += _references(config, name, found)
-    if problems:
-        raise DataError(problems)
+    refuse(problems, DataError)
     return found
 
 

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 
 import pandas as pd
 
-from hybrid.base.errors import ConfigError, DataError, Problem
+from hybrid.base.errors import ConfigError, DataError, Problem, refuse
 from hybrid.pipeline.starter.column_names import identity_of, is_phrase, vocabulary
 from hybrid.pipeline.starter.references import Declared
 from hybrid.table import Column, Kind, Table
@@ -282,8 +282,7 @@ def read_folder(folder: Path, only: Sequence[str] = ()) -> Place:
             tables[name] = _from_file(paths[at])
         except DataError as error:
             problems.extend(error.problems)
-    if problems:
-        raise DataError(problems)
+    refuse(problems, DataError)
     return Place(folder.resolve().name, tables, Declared())
 
 
@@ -308,8 +307,7 @@ def read_database(url_env: str, schema: str | None = None, only: Sequence[str] =
             tables[name] = FoundTable(source, options, read_sql(source, options))
         except DataError as error:
             problems.extend(error.problems)
-    if problems:
-        raise DataError(problems)
+    refuse(problems, DataError)
     return Place(schema or "database", tables, declared)
 
 
@@ -337,8 +335,7 @@ def _named(place: str, names: Sequence[str], only: Sequence[str]) -> dict[str, i
         if name in named:
             problems.append(Problem(f"{place}: two tables would be called {name!r}", "rename one, or use --table"))
         named[name] = at
-    if problems:
-        raise ConfigError(problems)
+    refuse(problems)
     return named
 
 
