@@ -10,7 +10,17 @@ import typer
 
 from hybrid.base.errors import ConfigError
 from hybrid.cli import console
-from hybrid.cli.arguments import AsJson, CommandGroup, Names, RetryFailed, Scheduler, refuse_engine
+from hybrid.cli.arguments import (
+    AsJson,
+    CommandGroup,
+    Control,
+    QuasiIdentifiers,
+    RetryFailed,
+    Scheduler,
+    Secrets,
+    Targets,
+    refuse_engine,
+)
 from hybrid.cli.compare import duration, forecast_json, print_forecast
 
 if TYPE_CHECKING:
@@ -43,12 +53,10 @@ def lab(
         Path | None, typer.Option("--train", help="Instead of a plan: records that a generator learned from.")
     ] = None,
     synthetic: Annotated[Path | None, typer.Option("--synthetic", help="Records it made, into which leaks go.")] = None,
-    control: Annotated[Path | None, typer.Option("--control", help="Records it never saw.")] = None,
-    target: Annotated[Names, typer.Option("--target", metavar="COLUMN", help="Users will predict it.")] = None,
-    secret: Annotated[Names, typer.Option("--secret", metavar="COLUMN", help="An attacker wants to know it.")] = None,
-    quasi_identifier: Annotated[
-        Names, typer.Option("--quasi-identifier", metavar="COLUMN", help="An attacker may know it already.")
-    ] = None,
+    control: Control = None,
+    target: Targets = None,
+    secret: Secrets = None,
+    quasi_identifier: QuasiIdentifiers = None,
     columns: Annotated[Path | None, typer.Option("--config", help="Roles and metrics of the tables (YAML).")] = None,
     as_json: AsJson = False,
 ) -> None:

@@ -173,7 +173,8 @@ def complete(rows: Table, draw: Table, rules: Rules, seed: int) -> Completed:
         whole = _filled(whole, left, gaps, draw, order[np.searchsorted(open_, left), at])
         tried = whole.take(left)
         left = left[_broken(rules, tried) | tried.frame[able].isna().any(axis=1).to_numpy()]
-    whole = _filled_back(whole, left[_broken(rules, whole.take(left))], before)
+    back = left[_broken(rules, whole.take(left))]
+    whole = _with_cells(whole, {name: (back, values.take(back)) for name, values in before.frame.items()})
     empty = int(whole.frame.isna().to_numpy().sum())
     filled = sum(int((gap & whole.frame[name].notna().to_numpy()).sum()) for name, gap in gaps.items())
     return Completed(whole, filled, empty, len(draw))
@@ -219,20 +220,16 @@ def _space(encoding: Encoding, known: Mask) -> Space:
     return Space(np.concatenate([numeric, other]), zeros, ones, np.ones(len(other)), False)
 
 
-def _filled(table: Table, rows: Rows, gaps: dict[str, Mask], draw: Table, donors: Rows) -> Table:
-    columns = dict(table.frame.items())
-    for name, gap in gaps.items():
-        mine = gap[rows]
-        old, new = in_one_dtype(columns[name], draw.frame[name].take(donors[mine]))
-        columns[name] = old.copy()
-        columns[name].iloc[rows[mine]] = new.array
-    return Table(pd.DataFrame(columns), table.schema)
+def _filled(table: Table, rows: Rows, gaps: Mapping[str, Mask], draw: Table, donors: Rows) -> Table:
+    mine = {name: gap[rows] for name, gap in gaps.items()}
+    return _with_cells(table, {name: (rows[of], draw.frame[name].take(donors[of])) for name, of in mine.items()})
 
 
-def _filled_back(table: Table, rows: Rows, before: Table) -> Table:
+def _with_cells(table: Table, cells: Mapping[str, tuple[Rows, pd.Series]]) -> Table:
+    """The table with other values in some rows of each column."""
     columns = dict(table.frame.items())
-    for name, values in columns.items():
-        old, new = in_one_dtype(values, before.frame[name].take(rows))
+    for name, (rows, values) in cells.items():
+        old, new = in_one_dtype(columns[name], values)
         columns[name] = old.copy()
         columns[name].iloc[rows] = new.array
     return Table(pd.DataFrame(columns), table.schema)

@@ -14,11 +14,11 @@ import os
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any, Literal, Self
+from typing import Literal, Self
 
 import numpy as np
 import pandas as pd
-from pydantic import Field, model_validator
+from pydantic import Field, TypeAdapter, model_validator
 
 from hybrid.base.arrays import Array
 from hybrid.base.errors import OutputError
@@ -83,14 +83,9 @@ class TableStatistics:
     rows: int
     columns: dict[str, ColumnStatistics]
 
-    def to_json(self) -> dict[str, Any]:
-        """As a dictionary of JSON types."""
-        columns = {name: vars(column) | {"kind": str(column.kind)} for name, column in self.columns.items()}
-        return {"rows": self.rows, "columns": columns}
 
-    @classmethod
-    def from_json(cls, content: Mapping[str, Any]) -> TableStatistics:
-        return cls(int(content["rows"]), {name: _column(about) for name, about in content["columns"].items()})
+STATISTICS = TypeAdapter(dict[str, TableStatistics])
+"""Statistics of tables by their names, as JSON."""
 
 
 def describe(table: Table, secret: bytes, like: TableStatistics | None = None) -> TableStatistics:
@@ -143,16 +138,6 @@ def _edges(numbers: Array) -> Array:
 
 def _tag(secret: bytes, text: str) -> str:
     return hmac.new(secret, text.encode(), hashlib.sha256).hexdigest()[: 2 * _TAG_BYTES]
-
-
-def _column(about: Mapping[str, Any]) -> ColumnStatistics:
-    return ColumnStatistics(
-        Kind(about["kind"]),
-        int(about["missing"]),
-        tuple(about["edges"]),
-        tuple(about["categories"]),
-        tuple(about["counts"]),
-    )
 
 
 Status = Literal["pass", "warn", "stop"]
@@ -297,7 +282,7 @@ class Baseline:
 
 def keep_baseline(private_dir: Path, data_set: str, data_tag: str, baseline: Baseline) -> None:
     """Keep the baseline for the next night under the tag of the source (mode 0600)."""
-    statistics = {name: table.to_json() for name, table in baseline.statistics.items()}
+    statistics = STATISTICS.dump_python(dict(baseline.statistics), mode="json")
     content = {"format": FORMAT, "statistics": statistics, "seconds": dict(baseline.seconds)}
     keep_private(_path(private_dir, data_set, data_tag), json.dumps(content).encode(), KEPT_DAYS)
 
@@ -310,7 +295,7 @@ def find_baseline(private_dir: Path, data_set: str, data_tag: str) -> Baseline |
         if content["format"] > FORMAT:
             raise OutputError(f"{path}: a newer version of this program wrote it", hint="use that version")
         tables = content["statistics"] if content["format"] == FORMAT else {"": content["statistics"]}
-        found = Baseline({name: TableStatistics.from_json(one) for name, one in tables.items()}, content["seconds"])
+        found = Baseline(STATISTICS.validate_python(tables), content["seconds"])
         os.utime(path)
     except (OSError, ValueError, LookupError, TypeError, AttributeError):
         return None
