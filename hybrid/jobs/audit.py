@@ -137,7 +137,6 @@ class JudgedTables:
     audited: AuditedTables
     """What was read. Holds the records: private."""
     config: RunConfig
-    """Names it."""
     evaluation: Evaluation
     power: Power | None
     verdict: Verdict

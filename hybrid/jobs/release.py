@@ -39,9 +39,7 @@ class Candidate:
     """A finished run, ready for the gate."""
 
     folder: Path
-    """Folder of the run."""
     places: Places
-    """The zones it belongs to."""
     verdict: Verdict
     """Verdict of the policy on the run alone, without earlier releases."""
     draw: DrawNumber
@@ -71,9 +69,7 @@ class Published:
     """A release, and the run behind it."""
 
     folder: Path
-    """Folder of the release."""
     run: Path
-    """Folder of the run."""
     verdict: Verdict
     """Verdict of the policy on the run alone, without earlier releases."""
     draw: DrawNumber

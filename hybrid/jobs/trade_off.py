@@ -54,7 +54,6 @@ class TradeOff:
     points: tuple[TradeoffPoint, ...]
     """By k, then by limit, ascending."""
     words: LevelWords
-    """The levels of each quasi-identifier in words."""
     costs: RuleCosts
     """At the configured k and limit: with all rules, with k alone, and with k and each rule."""
 

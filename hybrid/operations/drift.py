@@ -65,7 +65,6 @@ class ColumnStatistics:
     """Distribution of the rows of one column."""
 
     kind: Kind
-    """Of the column."""
     missing: int
     """Rows without a value."""
     edges: tuple[float, ...] = ()

@@ -204,7 +204,6 @@ class DrawnParents:
     table: Table
     """Everything that the rows of a child may depend on; n rows."""
     people: Table
-    """The persons."""
     persons: Rows
     """Row of ``people`` of each parent; shape (n,), int64."""
 
@@ -214,7 +213,6 @@ class ChildDraw:
     """Learning and drawing of one table, with its constraints held."""
 
     options: SynthesizeOptions
-    """The generator."""
     rules: Rules
     """Constraints that the table's rows keep; they may name columns of the person."""
     anchors: Sequence[Anchor]
@@ -224,11 +222,8 @@ class ChildDraw:
     static: Mapping[str, str]
     """Columns of the person table, and what they are called beside the rows."""
     seed: int
-    """The source of all randomness."""
     progress: Progress
-    """Called while the generator learns."""
     store: Store
-    """Keeps the model."""
     where: str | None = None
     """The condition that the drawn persons meet: other draws than without one."""
     only_kept: bool = False

@@ -46,7 +46,6 @@ class Shares:
     """Shares of the values of a column among drawn rows."""
 
     column: str
-    """The column."""
     of: Mapping[str, float]
     """Share of each value that comes out, above 0; they sum to 1."""
 

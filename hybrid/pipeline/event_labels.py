@@ -105,7 +105,6 @@ class EventAnonymization(Anonymization):
     """The stages from rows of a table below the person table over labels to specific values again."""
 
     name: str
-    """Of the table."""
     above: Codes
     """Class of the parent of each row of ``train``."""
     followed: Callable[[AnonymizedTable], AnonymizedTable]

@@ -51,15 +51,11 @@ class Generation:
     domains: Mapping[str, Array]
     """Values that hierarchy files list, for generators that must not take them from the records."""
     seed: int
-    """The source of all randomness."""
     store: Store
-    """Keeps trained models and checkpoints."""
     progress: Progress
-    """Called while the generator learns."""
     static: tuple[str, ...] | None = None
     """Columns with one value per person, where the generator draws persons; None where it draws single rows."""
     rules: Rules = Rules()  # noqa: RUF009 - frozen
-    """Rules that every row must keep."""
     selection: Selection | None = None
     """Condition that every row, or person, must meet, with the training records that do."""
     totals: PublishedTotals | None = None

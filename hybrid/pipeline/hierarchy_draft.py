@@ -32,7 +32,6 @@ class HierarchyFile:
     relative: str
     """Path as the configuration writes it."""
     path: Path
-    """The file."""
     text: str
     """Its content; of a CSV hierarchy it holds cell values."""
 

@@ -42,7 +42,6 @@ class Sources:
     owners: Mapping[str, Rows]
     """Row of the parent table that each row belongs to; not for a table without parent; shape (n_rows,), int64."""
     public: Mapping[str, Table]
-    """Public tables."""
     orphans: Mapping[str, int]
     """Rows that were left out, for each table with ``orphans: drop``."""
 

@@ -120,11 +120,9 @@ class Explanation:
     holds: bool
     """Whether all conditions are met."""
     conditions: tuple[Condition, ...]
-    """All of them."""
     guarantees: tuple[Guarantee, ...]
     """Empty unless it holds."""
     text: str
-    """A few honest sentences."""
     of_values: bool = False
     """Whether it is about exact values below known labels alone, and says nothing of who is in the table."""
 

@@ -100,7 +100,6 @@ class LabelledClasses:
     names: tuple[str, ...]
     """The quasi-identifiers."""
     trees: Mapping[str, Hierarchy]
-    """Of each."""
     nodes: Array
     """Labels of each class; shape (n_classes, n_names), int32."""
     texts: Mapping[str, Mapping[int, str]]

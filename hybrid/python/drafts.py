@@ -48,7 +48,6 @@ class Wishes:
     k: int | None = None
     """People of every class, 2 or more; None: 5."""
     person: str | None = None
-    """The column that says whose a row is."""
     hierarchies: Mapping[str, Any] = field(default_factory=dict)
     """Hierarchies of single columns (:func:`hierarchy_source`)."""
     settings: Mapping[str, Any] = field(default_factory=dict)
@@ -87,7 +86,6 @@ class Guessed:
     """A guessed configuration with its tables. Private."""
 
     draft: Draft
-    """Its text."""
     config: RunConfig
     """Checked, with the tables in memory."""
     notes: tuple[str, ...]

@@ -73,9 +73,7 @@ class Page:
     """HTML page that loads nothing."""
 
     title: str
-    """What it is about."""
     html: str = field(repr=False)
-    """The page."""
 
     def write(self, path: Path | str) -> None:
         """Write the page as a file.

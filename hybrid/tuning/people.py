@@ -38,7 +38,6 @@ class TuningPeople:
     """Training people with all of their rows, of one table or of linked tables."""
 
     config: RunConfig
-    """Says how the people are split."""
     sources: Sources
     """Their tables, with identifiers."""
     split_seed: int

@@ -76,9 +76,7 @@ class GuessedLinks(Guess):
     """A configuration of linked tables."""
 
     place: Place
-    """Where they were found."""
     tree: ReferenceTree
-    """How they belong together."""
     tables: tuple[GuessedTable, ...]
     """Tables with persons, parents before children."""
     keys: dict[str, str]

@@ -287,7 +287,6 @@ class ReferenceTree:
     """Tables below the table of persons."""
 
     person: str
-    """The person table."""
     parents: Mapping[str, Reference]
     """Reference to its parent of every table below the person table, parents before children."""
     public: tuple[str, ...]
