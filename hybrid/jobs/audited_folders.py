@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TypeAlias
 
-from hybrid.base.errors import ConfigError, DataError, HybridError, Problem, refuse
+from hybrid.base.errors import ConfigError, DataError, Problem, refuse
 from hybrid.evaluation.context import Parentage, Parents
 from hybrid.evaluation.context import Role as Side
 from hybrid.evaluation.measure import Subject
@@ -14,7 +14,7 @@ from hybrid.jobs.audited import Audited, AuditedTables, File, Source, audited_pa
 from hybrid.pipeline.child_draw import own_names, with_columns_of
 from hybrid.pipeline.config import RunConfig, load_config
 from hybrid.pipeline.inputs import Sources
-from hybrid.pipeline.links import in_table, key_columns
+from hybrid.pipeline.links import collected, key_columns
 from hybrid.pipeline.sources import broken_references, link_sources
 from hybrid.table import Table
 from hybrid.table.file_formats import OFFICE_SUFFIXES, PARQUET_SUFFIXES
@@ -68,10 +68,8 @@ def read_audited_links(train: Folder, control: Folder | None, synthetic: Folder,
     for name in (*config.views, *config.public):
         options = config.links.tables[name]
         keys = {*key_columns(options), *([options.order] if options.order else [])}
-        try:
+        with collected(problems, name):
             read[name], notes[name] = read_alike(paths[name], config.source(name), keys)
-        except HybridError as error:
-            problems += [in_table(name, problem) for problem in error.problems]
     refuse(problems, DataError)
     sources = {
         file: link_sources(config, {name: tables[file] for name, tables in read.items()}, made=file == "synthetic")

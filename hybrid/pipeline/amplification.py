@@ -84,10 +84,7 @@ def guarantee(k: int, beta: float, epsilon: float) -> Guarantee:
     """
     _check(k, beta)
     _check_epsilon(epsilon)
-    best = _largest(k, beta, min(epsilon, _LARGEST), _up)
-    if -math.expm1(min(epsilon, _LARGEST) + math.log1p(-beta)) > _NONE:
-        best = max(best, _largest(k, beta, -epsilon, _down))
-    return Guarantee(k, beta, epsilon, min(best / math.log(10), 0.0))
+    return Guarantee(k, beta, epsilon, min(_largest_of_both(k, beta, epsilon) / math.log(10), 0.0))
 
 
 def epsilon_for(k: int, beta: float, delta: float) -> Guarantee | None:
@@ -148,10 +145,7 @@ def delta_of_large_class(size: int, beta: float, epsilon: float) -> float:
     """
     _check(size, beta)
     _check_epsilon(epsilon)
-    largest = _largest(1, beta, min(epsilon, _LARGEST), _up, size)
-    if -math.expm1(min(epsilon, _LARGEST) + math.log1p(-beta)) > _NONE:
-        largest = max(largest, _largest(1, beta, -epsilon, _down, size))
-    return float(math.exp(min(largest, 0.0)))
+    return float(math.exp(min(_largest_of_both(1, beta, epsilon, size), 0.0)))
 
 
 def large_class(beta: float, epsilon: float, delta: float) -> int:
@@ -192,6 +186,15 @@ def _check(k: int, beta: float) -> None:
             f"beta = {beta:g} is not in (0, 1); without sampling there is no differential privacy",
             hint="set sample.beta below 1",
         )
+
+
+def _largest_of_both(k: int, beta: float, epsilon: float, size: int = 1) -> float:
+    """As :func:`_largest`, of both directions."""
+    most = min(epsilon, _LARGEST)
+    best = _largest(k, beta, most, _up, size)
+    if -math.expm1(most + math.log1p(-beta)) > _NONE:
+        best = max(best, _largest(k, beta, -epsilon, _down, size))
+    return best
 
 
 def _largest(

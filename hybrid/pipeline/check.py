@@ -400,7 +400,9 @@ def _of_linked(config: RunConfig) -> list[Finding]:
         tables = run.tables
     except HybridError as error:
         return [Finding.error(problem) for problem in error.problems]
-    findings = [*_references(run), *_targets(config), *_repetition(run)]
+    findings = list(_references(run))
+    _attempt(findings, lambda: check_targets(config.nightly.deliver, config.sources, config.folder))
+    findings += _repetition(run)
     identifying = [in_table(*found) for found in run.identifying]
     findings += map(Finding.error, identifying)
     joint, said = {one.message for one in identifying}, set[str]()
@@ -440,7 +442,7 @@ def _own_part(name: str, table: TableRun) -> tuple[RunConfig, tuple[str, ...]]:
     and so are attacks that repeat the whole process.
     """
     nightly = table.config.nightly.model_copy(update={"deliver": DeliverOptions()})
-    policy = _policy_of(table)
+    policy = _attempt([], lambda: table.policy)
     alone = tuple(one.name for one in asked(policy, table.assessment.measured_alone) if "trainings" not in one.needs)
     evaluate = table.assessment.measured_alone.model_copy(update={"metrics": alone, "also": ()})
     config = table.config.model_copy(update={"nightly": nightly, "evaluate": evaluate})
@@ -451,15 +453,8 @@ def _own_part(name: str, table: TableRun) -> tuple[RunConfig, tuple[str, ...]]:
     return config.model_copy(update={"split": split}), tuple(settled)
 
 
-def _policy_of(table: TableRun) -> Policy | None:
-    try:
-        return table.policy
-    except HybridError:
-        return None
-
-
 def _repetition(run: Pipeline) -> Iterator[Finding]:
-    config, policy = run.config, _policy_of(run.person)
+    config, policy = run.config, _attempt([], lambda: run.person.policy)
     if not any("trainings" in metric.needs for metric in asked(policy, config.evaluate)):
         return
     try:
@@ -472,13 +467,6 @@ def _repetition(run: Pipeline) -> Iterator[Finding]:
         return
     seconds = repeated_seconds(config, retrain or RetrainOptions(), *tables) * slowness()
     yield Finding("note", f"evaluate: at most {in_words(seconds)} of one core to repeat the making of all tables")
-
-
-def _targets(config: RunConfig) -> Iterator[Finding]:
-    try:
-        check_targets(config.nightly.deliver, config.sources, config.folder)
-    except HybridError as error:
-        yield from map(Finding.error, error.problems)
 
 
 def _references(run: Pipeline) -> Iterator[Finding]:

@@ -25,7 +25,7 @@ from pydantic import (
 from hybrid.anonymize.options import AnonymizeOptions
 from hybrid.anonymize.techniques.registry import gives_k, steps_on, unlabelled
 from hybrid.base.config_files import ConfigSource, YamlMapping, validated
-from hybrid.base.errors import ConfigError, HybridError, Problem, refuse
+from hybrid.base.errors import ConfigError, Problem, refuse
 from hybrid.base.manifest import StageName
 from hybrid.base.options import Options
 from hybrid.constraints import AnyConstraint
@@ -43,7 +43,7 @@ from hybrid.pipeline.links import (
     LINKS,
     LinkOptions,
     TableOptions,
-    in_table,
+    collected,
     is_linked,
     reading,
     structure_problems,
@@ -547,10 +547,8 @@ def _of_linked(content: Mapping[str, Any], source: ConfigSource, folder: Path) -
     found: dict[str, RunConfig] = {}
     problems: list[Problem] = []
     for name in [*tables_about_people(links), *(name for name, table in links.tables.items() if table.public)]:
-        try:
+        with collected(problems, name):
             found[name] = parse_config(view_of(links, name, shared), _shifted(source, name), folder)
-        except HybridError as error:
-            problems += [in_table(name, problem) for problem in error.problems]
     person = found.get(links.person)
     if person is not None and person.risk is None and not person.synthesize.learns_sequences:
         _refuse([refusal(LINKED, "generators of single rows", person.synthesize.generator)], source)

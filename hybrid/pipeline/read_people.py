@@ -16,9 +16,8 @@ from hybrid.base.resources import available_bytes
 from hybrid.base.rng import rng_for
 from hybrid.pipeline.config import RunConfig
 from hybrid.pipeline.inputs import Sources
-from hybrid.pipeline.links import key_columns
+from hybrid.pipeline.links import collected, key_columns
 from hybrid.pipeline.sources import (
-    collected,
     key_problems,
     link_sources,
     lost_rows,

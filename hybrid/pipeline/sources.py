@@ -2,19 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
+from collections.abc import Mapping
 from dataclasses import replace
 
 import numpy as np
 import pandas as pd
 
 from hybrid.base.arrays import Mask, Rows
-from hybrid.base.errors import ConfigError, DataError, HybridError, Problem, refuse
+from hybrid.base.errors import ConfigError, DataError, Problem, refuse
 from hybrid.constraints.hold import DrawCondition
 from hybrid.pipeline.config import RunConfig
 from hybrid.pipeline.inputs import Sources
-from hybrid.pipeline.links import LinkOptions, ParentOptions, TableOptions, ThroughOptions, in_table
+from hybrid.pipeline.links import LinkOptions, ParentOptions, TableOptions, ThroughOptions, collected
 from hybrid.table import Kind, Table
 from hybrid.table.persons import with_households, with_order
 
@@ -98,15 +97,6 @@ def lost_rows(
     if drop or options.parent.orphans == "drop":
         return {name: lost}, []
     return {}, [_orphans(name, options, lost, len(places))] if lost else []
-
-
-@contextmanager
-def collected(problems: list[Problem], name: str) -> Iterator[None]:
-    """Collect the problems of one table instead of raising them."""
-    try:
-        yield
-    except HybridError as error:
-        problems += [in_table(name, problem) for problem in error.problems]
 
 
 def _all_columns(config: RunConfig, read: Mapping[str, Table]) -> list[Problem]:

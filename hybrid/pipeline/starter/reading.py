@@ -5,11 +5,12 @@ from __future__ import annotations
 import codecs
 import csv
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from functools import partial
 from itertools import islice
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TypeVar
 
 import pandas as pd
 
@@ -33,6 +34,7 @@ if TYPE_CHECKING:
     import sqlalchemy as sa
 
 
+T = TypeVar("T")
 SEPARATORS, BLANK = (",", ";", "\t", "|"), " "
 """Characters between fields, and one that counts only where none of these fits."""
 UTF_16 = (codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)
@@ -68,27 +70,21 @@ def guess_reading(path: Path, sheet: str | None = None) -> DataOptions:
     elif path.is_file() and path.suffix.lower() in SPREADSHEET_SUFFIXES and sheet is None:
         first, *others = sheet_names(File.local(path))
         options = options.model_copy(update={"sheet": first if others else None})
-    table = read_table(path, options)
-    _refuse_many(path.name, len(table.schema))
-    found = [marker for marker in (*MARKERS, *MARKERS_AMONG_NUMBERS) if any(_is_marker(marker, table))]
-    options = options.model_copy(update={"missing": ("", *found)})
-    table = read_table(path, options) if found else table
-    return options.model_copy(update={"columns": _kinds(table), "accept": ()})
+    return _with_values(options, partial(read_table, path)).model_copy(update={"accept": ()})
 
 
 def guess_frame_reading(frame: Frame) -> DataOptions:
     """Options that read a table in memory; as :func:`guess_reading`."""
-    options = DataOptions(path=DATA_FRAME)
-    table = read_frame(frame, options)
-    _refuse_many(DATA_FRAME, len(table.schema))
+    return _with_values(DataOptions(path=DATA_FRAME), partial(read_frame, frame))
+
+
+def _with_values(options: DataOptions, read: Callable[[DataOptions], Table]) -> DataOptions:
+    """Options with what the values say: markers of missing ones, and kinds that differ from what reading infers."""
+    table = read(options)
+    _refuse_many(str(options.path), len(table.schema))
     found = [marker for marker in (*MARKERS, *MARKERS_AMONG_NUMBERS) if any(_is_marker(marker, table))]
     options = options.model_copy(update={"missing": ("", *found)})
-    return options.model_copy(update={"columns": _kinds(read_frame(frame, options) if found else table)})
-
-
-def guess_sql_reading(table: Table) -> ReadOptions:
-    """Options that read a table of a database, given as the database types it."""
-    return ReadOptions(columns=_kinds(table))
+    return options.model_copy(update={"columns": _kinds(read(options) if found else table)})
 
 
 def _refuse_too_wide(path: Path) -> None:
@@ -275,14 +271,7 @@ def read_folder(folder: Path, only: Sequence[str] = ()) -> Place:
             hint=f"put the tables there ({', '.join(SUFFIXES)}), or name one: hybrid init FILE",
         )
     named = _named(str(folder), [path.stem for path in paths], only)
-    tables: dict[str, FoundTable] = {}
-    problems: list[Problem] = []
-    for name, at in named.items():
-        try:
-            tables[name] = _from_file(paths[at])
-        except DataError as error:
-            problems.extend(error.problems)
-    refuse(problems, DataError)
+    tables = _read_all({name: paths[at] for name, at in named.items()}, _from_file)
     return Place(folder.resolve().name, tables, Declared())
 
 
@@ -298,17 +287,26 @@ def read_database(url_env: str, schema: str | None = None, only: Sequence[str] =
         named = _named(f"the database of {url_env}", names, only)
         found = {name: names[at] for name, at in named.items()}
         declared = _declared(inspector, found, schema)
+
+    def from_table(stored: str) -> FoundTable:
+        source = SqlOptions(url_env=url_env, table=stored if schema is None else f"{schema}.{stored}")
+        options = ReadOptions(columns=_kinds(read_sql(source, ReadOptions())))
+        return FoundTable(source, options, read_sql(source, options))
+
+    return Place(schema or "database", _read_all(found, from_table), declared)
+
+
+def _read_all(places: Mapping[str, T], read: Callable[[T], FoundTable]) -> dict[str, FoundTable]:
+    """Tables by their names; all that cannot be read are named at once."""
     tables: dict[str, FoundTable] = {}
     problems: list[Problem] = []
-    for name, stored in found.items():
-        source = SqlOptions(url_env=url_env, table=stored if schema is None else f"{schema}.{stored}")
+    for name, place in places.items():
         try:
-            options = guess_sql_reading(read_sql(source, ReadOptions()))
-            tables[name] = FoundTable(source, options, read_sql(source, options))
+            tables[name] = read(place)
         except DataError as error:
             problems.extend(error.problems)
     refuse(problems, DataError)
-    return Place(schema or "database", tables, declared)
+    return tables
 
 
 def _from_file(path: Path) -> FoundTable:
