@@ -21,7 +21,7 @@ from hybrid.cli.arguments import (
     Targets,
     refuse_engine,
 )
-from hybrid.cli.compare import duration, forecast_json, print_forecast
+from hybrid.cli.compare import duration, show_forecast
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -111,13 +111,7 @@ def _on_plan(
         chosen = plan if store is None else plan.model_copy(update={"store": store})
         target = out or Path("runs") / plan.name
         if dry_run:
-            expected = foresee(chosen, folder, target)
-            if as_json:
-                console.print_json(forecast_json(expected, jobs))
-            else:
-                print_forecast(expected, jobs)
-            if expected.refused:
-                raise typer.Exit(1)
+            show_forecast(foresee(chosen, folder, target), jobs, as_json=as_json)
             return
         with console.progress() as progress:
             found = run_lab(chosen, folder, target, jobs, progress, scheduler=scheduler, retry_failed=retry_failed)

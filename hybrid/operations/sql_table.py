@@ -76,7 +76,7 @@ def check_sql_tables(targets: Sequence[str], url_env: str) -> None:
 def refuse_source(source: SqlOptions | None, url_env: str, target: str) -> None:
     """Refuse a target that the source reads, also through views.
 
-    The table of deliveries is none either.
+    The table of deliveries is refused, too.
     """
     name = _name(target)
     if name == MARKS:

@@ -84,7 +84,7 @@ SUPPRESSION_LIMITS = (0.0, 0.01, 0.02, 0.05, 0.1)
 SINGLE = ""
 """Name of the only table of a run."""
 _ONE_TABLE = LinkOptions.model_construct(person=SINGLE, tables={SINGLE: TableOptions.model_construct()})
-_OF_ONE_TABLE = ("data", "constraints")
+OF_ONE_TABLE = ("data", "constraints")
 """Sections that a configuration of linked tables does not have: each table has its own source and constraints."""
 
 
@@ -261,7 +261,7 @@ class RunConfig(Options):
             return content
         first = {key: content[key] for key in ("version", "name", "seed") if key in content}
         links = self.links.model_dump(mode=info.mode, exclude_unset=info.exclude_unset)
-        left_out = {*first, *_OF_ONE_TABLE, *(["risk"] if self.risk is None else [])}
+        left_out = {*first, *OF_ONE_TABLE, *(["risk"] if self.risk is None else [])}
         return first | links | {key: about for key, about in content.items() if key not in left_out}
 
     @property
