@@ -211,7 +211,7 @@ class Assessment:
         return pooled_evaluation(own, found, self._metrics_of_folds)
 
     def of(self, subject: Subject) -> Evaluation:
-        """Evaluation of one judged table; errors as :meth:`hybrid.pipeline.table_run.TableRun.evaluated`."""
+        """Evaluation of one judged table."""
         if subject in self._measured:
             found, seconds = self._measured[subject]
             took(seconds)

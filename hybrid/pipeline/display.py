@@ -43,7 +43,7 @@ def plotted(pipeline: TableRun, columns: Sequence[str]) -> Figure:
 
 
 def compared_figure(real: Table, made: Table, control: Table | None, columns: Sequence[str], k: int = 0) -> Figure:
-    """Charts of columns of two tables, without small groups; errors as :func:`plotted`.
+    """Charts of columns of two tables, without small groups.
 
     ``control`` are records that the second was not made from. No ``columns``: all. Groups of fewer than max(5, k)
     people are pooled.

@@ -50,5 +50,4 @@ def _people(run: Pipeline, rows: int, number: int, where: str | None) -> Generat
         refuse_misfit(config, person.table.schema)
         met = selection(config, person.train, by_person=person.static is not None, decided=person.decided)
         generation = replace(generation, config=config, selection=met)
-    again, before = generation.again(rows, number), person.anonymization
-    return again.from_originals() if before is None else again.from_anonymized(before)
+    return generation.again(rows, number).drawn(person.anonymization)

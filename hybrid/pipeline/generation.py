@@ -72,6 +72,10 @@ class Generation:
         options = self.config.synthesize.model_copy(update={"rows": rows, "tables": 1})
         return replace(self, config=self.config.model_copy(update={"synthesize": options}), attempt=attempt)
 
+    def drawn(self, anonymization: Anonymization | None) -> Generated:
+        """Drawn records: learned from anonymized ones, or without anonymization from the originals."""
+        return self.from_originals() if anonymization is None else self.from_anonymized(anonymization)
+
     def from_originals(self) -> Generated:
         """Learn a sample of the training records as they are, for configurations that do not anonymize."""
         return self._from_values(Restored(self.sampled()))

@@ -41,10 +41,7 @@ class HierarchyFile:
         return cls(relative, own_path(column.draft.folder, relative), text)
 
     def write(self) -> None:
-        """Write the file, a new one with mode 0600.
-
-        Errors as :func:`hybrid.base.atomic.write_text`.
-        """
+        """Write the file, a new one with mode 0600."""
         write_text(self.path, self.text, private=not self.path.exists())
 
 

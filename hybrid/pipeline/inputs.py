@@ -227,10 +227,7 @@ class WarehouseInputs(Inputs):
 
 @contextmanager
 def opened_task(config: RunConfig, population: Table | None) -> Iterator[TableTask]:
-    """Connect to the warehouse of a configuration for the block.
-
-    Errors as of :func:`hybrid.table.warehouse.open_warehouse`.
-    """
+    """Connect to the warehouse of a configuration for the block."""
     assert config.anonymize is not None
     memory = config.anonymize.memory_bytes
     place = config.data.place

@@ -367,10 +367,8 @@ class TableRun(Run[Inputs]):
             return self._drawn_privately()
         if self.config.synthesize.part_rows is not None:
             return self._drawn_in_parts()
-        before = self.anonymization
-        if before is None:
-            return self._stage(SYNTHESIZE.name, self.generation.from_originals)
-        return self._stage(SYNTHESIZE.name, lambda: self.generation.from_anonymized(before))
+        generation, before = self.generation, self.anonymization
+        return self._stage(SYNTHESIZE.name, lambda: generation.drawn(before))
 
     def _drawn_in_parts(self) -> DrawnInParts:
         """Sample of the rows of all parts, which no store keeps."""
@@ -402,8 +400,7 @@ class TableRun(Run[Inputs]):
             raise ConfigError("synthesize.filter needs control records", hint="set split.control, such as 0.3")
 
         def again(rows: int, attempt: int) -> Table:
-            further = self.generation.again(rows, attempt)
-            return (further.from_originals() if before is None else further.from_anonymized(before)).table
+            return self.generation.again(rows, attempt).drawn(before).table
 
         train, seed = self.train, self.split_seed
         return self._stage(FILTER.name, lambda: filtered(drawn, train, control, options, seed, again))
