@@ -16,8 +16,7 @@ from hybrid.hierarchy.files import YAML_SUFFIXES, text_of_spec
 from hybrid.hierarchy.from_data import QUANTILES, quantiles
 from hybrid.hierarchy.load import load_hierarchy, parse_hierarchy
 from hybrid.pipeline.draft_column import DraftColumn
-from hybrid.pipeline.starter.columns import GuessedColumn, guess_hierarchy, hierarchy_paths, starter_text
-from hybrid.pipeline.starter.guessed_roles import GuessedRole
+from hybrid.pipeline.starter.columns import free_path, guess_hierarchy, hierarchy_path, starter_text
 from hybrid.table import Role, Table
 from hybrid.table.holders import row_holders
 
@@ -54,9 +53,8 @@ def starter_file(column: DraftColumn, table: Table) -> HierarchyFile:
             f"{column.name!r} has fewer than two values: there is nothing to generalize", hint="another role"
         )
     spec = guess_hierarchy(schema, values)
-    guessed = GuessedColumn(schema, GuessedRole(Role.QUASI_IDENTIFIER, False, ""), spec)
-    name = hierarchy_paths((guessed,), Path(FOLDER))[own]
-    return _free(column, name, starter_text(spec, schema, values))
+    path = hierarchy_path(own, spec, Path(FOLDER), lambda path: (column.draft.folder / path).exists())
+    return HierarchyFile.of(column, path.as_posix(), starter_text(spec, schema, values))
 
 
 def description(column: DraftColumn, table: Table, content: dict[str, Any]) -> str:
@@ -92,11 +90,5 @@ def checked_file(column: DraftColumn, table: Table, text: str, suffix: str) -> H
     if current is not None and (Path(current).suffix.lower() in YAML_SUFFIXES) == is_yaml:
         return HierarchyFile.of(column, current, text)
     name = Path(FOLDER) / f"{Path(current).stem if current else 'column'}{suffix}"
-    return _free(column, name, text)
-
-
-def _free(column: DraftColumn, wanted: Path, text: str) -> HierarchyFile:
-    path, number = wanted, 2
-    while (column.draft.folder / path).exists():
-        path, number = wanted.with_stem(f"{wanted.stem}_{number}"), number + 1
+    path = free_path(name, lambda path: (column.draft.folder / path).exists())
     return HierarchyFile.of(column, path.as_posix(), text)
