@@ -35,7 +35,7 @@ def read_config_file(path: Path) -> YamlMapping:
 
 
 def with_settings(document: YamlDocument, settings: Mapping[str, Any]) -> YamlDocument:
-    """Text of a configuration with other values for dotted keys; options are left behind as by :func:`overridden`."""
+    """Text of a configuration with other values for dotted keys; options go as in :func:`overridden`."""
     if not settings:
         return document
     wanted = overridden(document.content, settings)
