@@ -28,7 +28,7 @@ from four_tables import configurations
 from hybrid.evaluation.planted_leaks import LeakName
 from hybrid.pipeline.config import load_config
 from hybrid.pipeline.pipeline import Pipeline
-from hybrid.pipeline.power import measure_power
+from hybrid.pipeline.power import judged_table, measure_power
 from hybrid.pipeline.table_run import TableRun
 from hybrid.publication.policy import Policy, load_policy, packaged_policy
 
@@ -82,15 +82,8 @@ def trials(run: TableRun, policy: Policy, sizes: dict[LeakName, float], number: 
     options = {"must_detect": sizes, "power": policy.power.model_copy(update={"trials": number, "skip": None})}
     wanted = policy.model_copy(update=options)
     started = time.process_time()
-    found = measure_power(
-        run.train,
-        run.control,
-        run.generated.table,
-        run.evaluated("synthetic"),
-        wanted,
-        run.config.evaluate,
-        run.seed,
-    )
+    judged = judged_table(run.train, run.control, run.generated.table, run.config.evaluate, run.seed)
+    found = measure_power([judged], run.evaluated("synthetic"), wanted, run.seed)
     leaks = [leak.__dict__ for leak in found.leaks]
     return {"leaks": leaks, "seconds": round(time.process_time() - started, 1)}
 

@@ -160,6 +160,13 @@ def place_of(error: BaseException) -> str:
 Level = Literal["ok", "note", "error"]
 
 
+def refuse(problems: Iterable[Problem], error: type[HybridError] = ConfigError) -> None:
+    """Raise all problems at once, if there are any."""
+    found = list(problems)
+    if found:
+        raise error(found)
+
+
 @dataclass(frozen=True)
 class Finding:
     """One line of ``hybrid check``."""

@@ -23,6 +23,13 @@ Path: TypeAlias = tuple[str, ...]
 """Keys from the top of a file down to a value."""
 
 
+def value_at(content: Any, path: Sequence[str]) -> Any:
+    """Value at a path of nested mappings; None where there is none."""
+    for key in path:
+        content = content.get(key) if isinstance(content, Mapping) else None
+    return content
+
+
 @dataclass(frozen=True)
 class YamlDocument:
     """Text of one YAML mapping; every change gives a new document."""
@@ -46,12 +53,7 @@ class YamlDocument:
 
     def get(self, path: Path) -> Any:
         """Value at a path; None where there is none."""
-        at: Any = self.content
-        for key in path:
-            if not isinstance(at, Mapping) or key not in at:
-                return None
-            at = at[key]
-        return at
+        return value_at(self.content, path)
 
     def with_value(self, path: Path, value: Any) -> YamlDocument:
         """Document with another value at a path; sections on the way to it are made.

@@ -33,6 +33,12 @@ Scheduler = Annotated[
 RetryFailed = Annotated[bool, typer.Option("--retry-failed", help="Run again what has failed earlier.")]
 Names = list[str] | None
 """Values of an option that may be given more than once."""
+Targets = Annotated[Names, typer.Option("--target", metavar="COLUMN", help="Users will predict it.")]
+Secrets = Annotated[Names, typer.Option("--secret", metavar="COLUMN", help="An attacker wants to know it.")]
+QuasiIdentifiers = Annotated[
+    Names, typer.Option("--quasi-identifier", metavar="COLUMN", help="An attacker may know it already.")
+]
+Control = Annotated[Path | None, typer.Option("--control", help="Records it never saw.")]
 AsJson = Annotated[bool, typer.Option("--json", help="Print JSON.")]
 
 

@@ -59,13 +59,7 @@ def compare(
         else:
             table = run_plan(*todo, jobs, progress, scheduler=scheduler, retry_failed=retry_failed, work=work)
     if dry_run:
-        if as_json:
-            console.print_json(forecast_json(expected, jobs))
-        else:
-            print_forecast(expected, jobs)
-            print_reach(expected)
-        if expected.refused:
-            raise typer.Exit(1)
+        show_forecast(expected, jobs, as_json=as_json, reach=True)
         return
     failed = int((table["status"] == "failed").sum())
     recommended = str(folder / RECOMMENDED) if (folder / RECOMMENDED).exists() else None
@@ -89,6 +83,18 @@ def compare(
         if recommended is not None:
             console.show("the first    {path}", path=recommended)
     if failed:
+        raise typer.Exit(1)
+
+
+def show_forecast(expected: Forecast, jobs: int, *, as_json: bool, reach: bool = False) -> None:
+    """Print what is to be computed; exit code 1 if a configuration cannot run here."""
+    if as_json:
+        console.print_json(forecast_json(expected, jobs))
+    else:
+        print_forecast(expected, jobs)
+        if reach:
+            print_reach(expected)
+    if expected.refused:
         raise typer.Exit(1)
 
 

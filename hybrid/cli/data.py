@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from hybrid.base.errors import Finding
     from hybrid.pipeline.draft import Draft
     from hybrid.pipeline.draft_column import DraftColumn
+    from hybrid.pipeline.starter import GuessedConfig, GuessedLinks
     from hybrid.store import Store
     from hybrid.table import Column, Table
 
@@ -275,24 +276,19 @@ def init(
     Every guess is marked for review.
     """
     from hybrid.pipeline.json_schema import refer_to_schema
-    from hybrid.pipeline.starter import guess_config, guess_links, read_database, read_folder, write_links
+    from hybrid.pipeline.starter import guess_config, guess_links, read_database, read_folder
 
     if (data is None) == (url_env is None):
         raise typer.BadParameter("give a file, a folder, or --url-env, and one of them", param_hint="DATA")
-    notes: tuple[str, ...]
-    if data is not None and not data.is_dir():
-        target = out or data.parent / "config.yaml"
-        guessed = guess_config(data, sheet)
-        guessed.write(target, force=force)
-        notes = guessed.notes
+    if data is None:
+        guessed: GuessedConfig | GuessedLinks = guess_links(read_database(url_env or "", schema, tables or ()))
     else:
-        place = read_database(url_env or "", schema, tables or ()) if data is None else read_folder(data, tables or ())
-        target = out or (data or Path()) / "config.yaml"
-        links = guess_links(place)
-        write_links(links, target, force=force)
-        notes = links.notes
+        guessed = guess_links(read_folder(data, tables or ())) if data.is_dir() else guess_config(data, sheet)
+    folder = Path() if data is None else data if data.is_dir() else data.parent
+    target = out or folder / "config.yaml"
+    guessed.write(target, force=force)
     schema_file = refer_to_schema(target)
-    for note in notes:
+    for note in guessed.notes:
         console.line("note", note)
     if tune:
         tune_file(target, write=True, seed=None, out=None, jobs=1, work=work)

@@ -10,8 +10,18 @@ import typer
 
 from hybrid.base.errors import ConfigError
 from hybrid.cli import console
-from hybrid.cli.arguments import AsJson, CommandGroup, Names, RetryFailed, Scheduler, refuse_engine
-from hybrid.cli.compare import duration, forecast_json, print_forecast
+from hybrid.cli.arguments import (
+    AsJson,
+    CommandGroup,
+    Control,
+    QuasiIdentifiers,
+    RetryFailed,
+    Scheduler,
+    Secrets,
+    Targets,
+    refuse_engine,
+)
+from hybrid.cli.compare import duration, show_forecast
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -43,12 +53,10 @@ def lab(
         Path | None, typer.Option("--train", help="Instead of a plan: records that a generator learned from.")
     ] = None,
     synthetic: Annotated[Path | None, typer.Option("--synthetic", help="Records it made, into which leaks go.")] = None,
-    control: Annotated[Path | None, typer.Option("--control", help="Records it never saw.")] = None,
-    target: Annotated[Names, typer.Option("--target", metavar="COLUMN", help="Users will predict it.")] = None,
-    secret: Annotated[Names, typer.Option("--secret", metavar="COLUMN", help="An attacker wants to know it.")] = None,
-    quasi_identifier: Annotated[
-        Names, typer.Option("--quasi-identifier", metavar="COLUMN", help="An attacker may know it already.")
-    ] = None,
+    control: Control = None,
+    target: Targets = None,
+    secret: Secrets = None,
+    quasi_identifier: QuasiIdentifiers = None,
     columns: Annotated[Path | None, typer.Option("--config", help="Roles and metrics of the tables (YAML).")] = None,
     as_json: AsJson = False,
 ) -> None:
@@ -103,13 +111,7 @@ def _on_plan(
         chosen = plan if store is None else plan.model_copy(update={"store": store})
         target = out or Path("runs") / plan.name
         if dry_run:
-            expected = foresee(chosen, folder, target)
-            if as_json:
-                console.print_json(forecast_json(expected, jobs))
-            else:
-                print_forecast(expected, jobs)
-            if expected.refused:
-                raise typer.Exit(1)
+            show_forecast(foresee(chosen, folder, target), jobs, as_json=as_json)
             return
         with console.progress() as progress:
             found = run_lab(chosen, folder, target, jobs, progress, scheduler=scheduler, retry_failed=retry_failed)

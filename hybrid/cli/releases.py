@@ -218,36 +218,18 @@ def release(
     """
     if accept_review and not (by and reason):
         raise ConfigError("--accept-review needs --by NAME and --reason TEXT", hint="say who accepts it, and why")
-    found: list[Finished] | None = None
     with console.progress() as progress:
-        from hybrid.base.ownership import check_growing
-        from hybrid.jobs.finished_runs import finished_runs, only_finished_run
         from hybrid.jobs.places import Places
-        from hybrid.jobs.release import read_candidate, refuse_changes, write_candidate
-        from hybrid.jobs.start import configuration
-        from hybrid.pipeline.pipeline import Pipeline
+        from hybrid.jobs.release import candidate_of
         from hybrid.publication.certificate import Acceptance
         from hybrid.publication.difference import verdict_of
         from hybrid.publication.facts import promise_of_run
         from hybrid.publication.finished_run import read_run
 
-        places = Places(work, runs, out)
-        if config.is_dir():
-            refuse_changes(config, seed=seed is not None, overrides=bool(set_))
-            check_growing(places.releases)
-            candidate = read_candidate(config, places)
-        else:
-            loaded = configuration(config, overrides=overrides(set_))
-            places.check_writable()
-            started = Pipeline(loaded, seed, places.store, progress, ledger_dir=work)
-            found = [] if anew or seed is not None else finished_runs(started, places)
-            finished = only_finished_run(found)
-            if finished is None:
-                candidate = write_candidate(started, places)
-            else:
-                candidate = read_candidate(finished.run.folder, places)
+        settings = overrides(set_)
+        candidate, found = candidate_of(config, Places(work, runs, out), None, seed, settings, progress, anew=anew)
     if found is not None:
-        _say_whether_drawn(finished, found)
+        _say_whether_drawn(found)
     judged = read_run(candidate.folder)
     before = verdict_of(judged) if config.is_dir() else None
     console.print_verdict(candidate.verdict, candidate.draw.words, promise_of_run(judged), judged.language, before)
@@ -256,7 +238,10 @@ def release(
     console.show("release  {path}", path=published)
 
 
-def _say_whether_drawn(finished: Finished | None, found: Sequence[Finished]) -> None:
+def _say_whether_drawn(found: Sequence[Finished]) -> None:
+    from hybrid.jobs.finished_runs import only_finished_run
+
+    finished = only_finished_run(found)
     if finished is not None:
         said = "{run} is of this very configuration, and nothing was drawn again"
         console.line("note", said, "--anew draws once more", run=finished.words)

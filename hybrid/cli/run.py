@@ -13,11 +13,15 @@ from hybrid.cli.arguments import (
     AsJson,
     CommandGroup,
     ConfigPath,
+    Control,
     Names,
     Out,
+    QuasiIdentifiers,
+    Secrets,
     Seed,
     Settings,
     StorePath,
+    Targets,
     Work,
     overrides,
 )
@@ -251,12 +255,10 @@ def audit(
         Path, typer.Option("--train", help="Records the generator learned from: a file, or a folder of linked tables.")
     ],
     synthetic: Annotated[Path, typer.Option("--synthetic", help="Records it made.")],
-    control: Annotated[Path | None, typer.Option("--control", help="Records it never saw.")] = None,
-    target: Annotated[Names, typer.Option("--target", metavar="COLUMN", help="Users will predict it.")] = None,
-    secret: Annotated[Names, typer.Option("--secret", metavar="COLUMN", help="An attacker wants to know it.")] = None,
-    quasi_identifier: Annotated[
-        Names, typer.Option("--quasi-identifier", metavar="COLUMN", help="An attacker may know it already.")
-    ] = None,
+    control: Control = None,
+    target: Targets = None,
+    secret: Secrets = None,
+    quasi_identifier: QuasiIdentifiers = None,
     config: Annotated[Path | None, typer.Option("--config", help="Roles, metrics and policy (YAML).")] = None,
     trust: Annotated[
         Path | None, typer.Option("--trust", metavar="LEAGUE", help="Say how far each metric can be trusted.")

@@ -23,15 +23,11 @@ CONNECT_SECONDS = 20
 def run_on_cluster(place: Workplace, todo: Sequence[Planned], address: str) -> Iterator[Result]:
     """Run the trials on the workers of a Dask scheduler.
 
-    Stages that several trials share are tasks of their own, so that each is computed once although there are no
-    locks between machines. A task whose worker dies runs again on another; what it had finished is in the store.
+    Stages that several trials share are tasks of their own, so that each is computed once although there are no locks
+    between machines. A task whose worker dies runs again on another; what it had finished is in the store.
 
-    Parameters
-    ----------
-    place : Workplace
-        With paths as the workers see them. Configurations travel with the trials; data files must be reachable.
-    address : str
-        Of the scheduler, such as ``tcp://127.0.0.1:8786``.
+    ``place`` has paths as the workers see them. Configurations travel with the trials; data files must be reachable.
+    ``address`` is such as ``tcp://127.0.0.1:8786``.
     """
     try:
         from distributed import Client, as_completed

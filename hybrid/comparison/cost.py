@@ -8,8 +8,8 @@ from typing import get_args
 
 from hybrid.comparison.trial import REST
 from hybrid.evaluation.measure import Subject
-from hybrid.evaluation.price import price, sizes_of, training_price
-from hybrid.pipeline.evaluation_price import REPEATED, retraining_seconds
+from hybrid.evaluation.price import price, training_price
+from hybrid.pipeline.evaluation_price import REPEATED, judged_sizes, retraining_seconds
 from hybrid.pipeline.pipeline import Pipeline, split_step, step_of
 from hybrid.pipeline.risk import leak_of
 from hybrid.pipeline.stages import ANONYMIZE, BASELINE, SYNTHESIZE, evaluation_of, subject_of
@@ -72,12 +72,8 @@ def _seconds(table: TableRun, stage: str, training: Cost | None) -> float:
 
 
 def _evaluation(table: TableRun, judged: Subject, folds: int) -> float:
-    options, train = table.assessment.measured_alone, table.train
-    rows = len(train), len(table.control or ()), len(train)
-    if folds:
-        apart = len(train) // folds
-        rows = len(train) - apart, apart, len(train) - apart
-    sizes = sizes_of(train.schema.without_identifiers(), rows, options)
+    options = table.assessment.measured_alone
+    sizes, _ = judged_sizes(table.config.split, options, table.train, table.control)
     metrics = asked(None, options)
     first = next(subject for subject in get_args(Subject) if evaluation_of(subject) in table.keys)
     encoders = training_price(sizes, options) if any("encoder" in metric.needs for metric in metrics) else 0.0

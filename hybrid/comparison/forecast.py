@@ -112,10 +112,7 @@ def foreseen(
 ) -> Forecast:
     """Count what trials compute, without computing anything.
 
-    Parameters
-    ----------
-    store_at : str or None
-        The plan's store.
+    ``store_at`` is the plan's store.
     """
     rows = TrialRows(out / ROWS).read()
     open_ = [each for each in planned if each.key not in rows]

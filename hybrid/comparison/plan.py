@@ -139,15 +139,7 @@ class ComparePlan(Options):
 def load_plan(path: Path, scale: str | None = None) -> ComparePlan:
     """Read a comparison plan.
 
-    Parameters
-    ----------
-    scale : str, optional
-        The budget, instead of the plan's own choice.
-
-    Raises
-    ------
-    ConfigError
-        The file is missing, malformed, or has unknown keys; all problems at once. Or there is no such scale.
+    ``scale`` is the budget, instead of the plan's own choice. All problems of the file are named at once.
     """
     plan = validated(ComparePlan, read_yaml(path))
     name = plan.scale if scale is None else scale
@@ -196,17 +188,11 @@ SAID = {
 def named(combinations: Sequence[Mapping[str, Any]]) -> list[str]:
     """Names of combinations of a plan: the levels of the factors that differ, in the plan's order.
 
-    Parameters
-    ----------
-    combinations : sequence of mapping
-        Level by factor, in the plan's order; a factor that is not there is as the base has it. A level is a value of
-        the key that the factor is called after, or the name of a level.
+    Combinations have levels by factor, in the plan's order; a factor that is not there is as the base has it. A level
+    is a value of the key that the factor is called after, or the name of a level.
 
-    Returns
-    -------
-    list of str
-        "k 10, tree, cart, before". All different, also as names of folders; where two were the same, the later one has
-        a number.
+    The names ("k 10, tree, cart, before") are all different, also as names of folders; where two were the same, the
+    later one has a number.
     """
     factors = list(dict.fromkeys(factor for each in combinations for factor in each))
     levels = {factor: {repr(each[factor]) if factor in each else "" for each in combinations} for factor in factors}

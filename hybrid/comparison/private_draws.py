@@ -42,12 +42,9 @@ class SpentTogether:
 def spent_together(planned: Sequence[Planned]) -> SpentTogether | None:
     """Add up the budgets of a plan's private tables.
 
-    Returns
-    -------
-    SpentTogether or None
-        None where no table is private. Tables that several trials share are drawn once. All are counted as of the same
-        people, which gives an upper bound where seeds split them differently. rho adds up (Bun and Steinke 2016, Lemma
-        2.3), and so do the deltas of categories that noisy counts find; delta is the sum of the tables' own.
+    None where no table is private. Tables that several trials share are drawn once. All are counted as of the same
+    people, which gives an upper bound where seeds split them differently. rho adds up (Bun and Steinke 2016, Lemma
+    2.3), and so do the deltas of categories that noisy counts find; delta is the sum of the tables' own.
     """
     drawn = {
         each.stages[SYNTHESIZE.name]: each.trial.config.privacy
@@ -68,15 +65,7 @@ def pay_draws(todo: Sequence[Planned], place: StorePlace, work: Path) -> dict[st
     Trials that share a draw pay once, and a draw that the store has and the ledger counts is paid already. One that
     fails has paid; on a cluster, a draw that is repeated after a lost worker is not paid again.
 
-    Parameters
-    ----------
-    work : Path
-        The private zone with the ledger.
-
-    Returns
-    -------
-    dict of str to str
-        Reason for each trial, by its key, whose policy's yearly budget is spent.
+    The ledger lies in ``work``. Gives the reason for each trial, by its key, whose policy's yearly budget is spent.
     """
     refused: dict[str, str] = {}
     drawn: dict[str, str | None] = {}

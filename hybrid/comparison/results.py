@@ -55,10 +55,7 @@ class TrialRows:
 
     A line counts once its line end is written; what a killed process left of a line is cut off before the next.
 
-    Parameters
-    ----------
-    path : Path
-        The file; made when the first row is appended.
+    The file is made when the first row is appended.
     """
 
     def __init__(self, path: Path) -> None:
@@ -211,10 +208,7 @@ def collect(
 ) -> list[dict[str, object]]:
     """Run the open trials, and give the row of each.
 
-    Parameters
-    ----------
-    out : Path
-        Holds ``rows.jsonl``, with every row as soon as it is there.
+    ``out`` holds ``rows.jsonl``, with every row as soon as it is there.
     """
     rows = TrialRows(out / ROWS)
     done = {key: row for key, row in rows.read().items() if row["status"] == "ok" or not retry_failed}

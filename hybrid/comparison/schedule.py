@@ -14,7 +14,7 @@ import numpy as np
 from hybrid.base.config_files import read_yaml
 from hybrid.base.errors import ConfigError
 from hybrid.base.hashing import code_version, fingerprint
-from hybrid.base.yaml_document import flow
+from hybrid.base.yaml_document import flow, value_at
 from hybrid.comparison.cost import TrialCost, trial_cost
 from hybrid.comparison.plan import ComparePlan, ExcludedCombinations, Subset, named
 from hybrid.comparison.trial import Trial, research_problem, without_research_order
@@ -76,16 +76,9 @@ class Combination:
 def expand(plan: ComparePlan, folder: Path) -> Expansion:
     """The configurations of a plan.
 
-    Parameters
-    ----------
-    folder : Path
-        Where ``plan.base`` is relative to.
-
-    Returns
-    -------
-    Expansion
-        In the order of the plan. Combinations that a constraint drops, and those that are the same run as an
-        earlier one because what differs has no effect, are left out with the reason.
+    ``plan.base`` is relative to ``folder``. Configurations are in the order of the plan. Combinations that a constraint
+    drops, and those that are the same run as an earlier one because what differs has no effect, are left out with the
+    reason.
     """
     base = folder / plan.base
     content = read_yaml(base)
@@ -97,7 +90,7 @@ def expand(plan: ComparePlan, folder: Path) -> Expansion:
         settings, order = without_research_order(plan, combination.settings)
         config, problem = _configured(content, settings, base, order)
         reason = _dropped(plan.constraints, combination, config, content)
-        key = fingerprint(combination.settings) if config is None else fingerprint(_identity(config), order)
+        key = fingerprint(combination.settings) if config is None else fingerprint(identity(config), order)
         if not reason and key in seen:
             reason = _same(combination, seen[key])
         if reason:
@@ -197,18 +190,12 @@ def _dropped(
         for known in (combination.factors, combination.settings):
             if key in known:
                 return known[key]
-        return _at(resolved, key)
+        return value_at(resolved, key.split("."))
 
     for constraint in constraints:
         if all(_holds(value(key), wanted) for key, wanted in constraint.drop.items()):
             return constraint.because
     return ""
-
-
-def _at(content: Any, key: str) -> Any:
-    for part in key.split("."):
-        content = content.get(part) if isinstance(content, Mapping) else None
-    return content
 
 
 def _holds(value: Any, wanted: Any) -> bool:
@@ -222,7 +209,7 @@ def _holds(value: Any, wanted: Any) -> bool:
     return value in wanted if isinstance(wanted, list) else bool(value == wanted)
 
 
-def _identity(config: RunConfig) -> str:
+def identity(config: RunConfig) -> str:
     """The same for configurations that run the same."""
     return fingerprint(config.model_dump(mode="json") | {"sample": config.sample.effective})
 

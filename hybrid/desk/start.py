@@ -15,7 +15,14 @@ from hybrid.demo import write_demo
 from hybrid.desk.desk import Desk, command, known_name
 from hybrid.pipeline.config import load_config
 from hybrid.pipeline.config_file import is_data_file
-from hybrid.pipeline.starter import guess_config, guess_links, read_database, read_folder, write_links
+from hybrid.pipeline.starter import (
+    GuessedConfig,
+    GuessedLinks,
+    guess_config,
+    guess_links,
+    read_database,
+    read_folder,
+)
 
 CONFIG = "config.yaml"
 DEMO, DEMO_ROWS = "demo", 3_000
@@ -79,21 +86,20 @@ def _guessed(config: Path, guess: Callable[[Path], Notes]) -> tuple[Path, Notes]
 
 
 def _single(config: Path, table: Path) -> Notes:
-    guessed = guess_config(table)
-    guessed.write(config)
-    return guessed.notes
+    return _written(config, guess_config(table))
 
 
 def _database(config: Path, url_env: str) -> Notes:
-    links = guess_links(read_database(url_env))
-    write_links(links, config)
-    return links.notes
+    return _written(config, guess_links(read_database(url_env)))
 
 
 def _together(config: Path) -> Notes:
-    links = guess_links(read_folder(config.parent))
-    write_links(links, config)
-    return links.notes
+    return _written(config, guess_links(read_folder(config.parent)))
+
+
+def _written(config: Path, guessed: GuessedConfig | GuessedLinks) -> Notes:
+    guessed.write(config)
+    return guessed.notes
 
 
 def _demo(config: Path) -> Notes:

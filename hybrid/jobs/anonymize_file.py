@@ -15,7 +15,7 @@ from hybrid.anonymize.warehouse.anonymize_files import FileTask, anonymize_files
 from hybrid.anonymize.warehouse.anonymize_rows import WarehouseResult, anonymize_rows
 from hybrid.base.arrays import Array, Codes, Mask
 from hybrid.base.atomic import write_json
-from hybrid.base.errors import ConfigError, DataError
+from hybrid.base.errors import DataError, refuse
 from hybrid.base.hashing import fingerprint
 from hybrid.base.manifest import MANIFEST, Recorder, build_manifest
 from hybrid.base.progress import Progress, silent
@@ -26,6 +26,7 @@ from hybrid.pipeline.beside import load_population
 from hybrid.pipeline.config import RunConfig
 from hybrid.pipeline.guarantees import explain_sampling
 from hybrid.pipeline.inputs import opened_task
+from hybrid.pipeline.privacy_statements import StatementBasis
 from hybrid.pipeline.refusals import FILES, PUSHED, refused
 from hybrid.pipeline.refusals import LABELS as IN_WAREHOUSE
 from hybrid.publication.finished_run import ANONYMIZATION
@@ -67,24 +68,11 @@ def is_for_duckdb(config: RunConfig) -> bool:
 def write_from_files(config: RunConfig, folder: Path, seed: int | None, progress: Progress = silent) -> WarehouseResult:
     """As :func:`hybrid.jobs.run.write_anonymized`, for files that are larger than the memory limit.
 
-    Parameters
-    ----------
-    config : RunConfig
-        One for which :func:`is_for_duckdb` is true.
-    seed : int or None
-        Seed of the split; None: the config's, or a fresh random one.
-
-    Raises
-    ------
-    ConfigError
-        The configuration asks for what needs the whole table in memory; all problems at once.
-    HybridError
-        As :func:`~hybrid.anonymize.warehouse.anonymize_files.anonymize_files`; the file was changed while it was
-        read. Then there is no folder.
+    The configuration is one for which :func:`is_for_duckdb` is true; ``seed`` is that of the split. All of what the
+    configuration asks for and needs the whole table in memory is refused at once. After an error, also of a file that
+    was changed while it was read, there is no folder.
     """
-    problems = list(refused(config, FILES))
-    if problems:
-        raise ConfigError(problems)
+    refuse(refused(config, FILES))
     assert config.anonymize is not None and config.data_file is not None
     seed = next(known for known in (seed, config.seed, fresh_seed()) if known is not None)
     created, recorder = datetime.now(UTC), Recorder()
@@ -160,7 +148,8 @@ def _write_results(
 def explanation_of(config: RunConfig, schema: Schema, hierarchies: Mapping[str, Hierarchy], *, nameless: bool) -> str:
     """Privacy statement about labels of records that are not in memory."""
     derived = [name for name in schema.quasi_identifiers if hierarchies[name].rule]
-    explanation = explain_sampling(config, schema, derived, nameless=nameless, seeded=config.seed is not None)
+    seeded = config.seed is not None
+    explanation = explain_sampling(StatementBasis(config, schema, derived, seeded=seeded, nameless=nameless))
     assert explanation is not None
     return explanation.text
 
@@ -168,16 +157,9 @@ def explanation_of(config: RunConfig, schema: Schema, hierarchies: Mapping[str, 
 def write_in_warehouse(config: RunConfig, folder: Path, progress: Progress = silent) -> WarehouseResult:
     """Write labels into the warehouse, and their aggregates into a folder.
 
-    Raises
-    ------
-    ConfigError
-        The configuration asks for what is not done in a warehouse; all problems at once.
-    HybridError
-        As :func:`~hybrid.anonymize.warehouse.anonymize_rows.anonymize_rows`. Then there is no folder.
+    All of what is not done in a warehouse is refused at once. After an error there is no folder.
     """
-    problems = list(refused(config, PUSHED, IN_WAREHOUSE))
-    if problems:
-        raise ConfigError(problems)
+    refuse(refused(config, PUSHED, IN_WAREHOUSE))
     created, recorder = datetime.now(UTC), Recorder()
     with staged(folder) as temporary, opened_task(config, load_population(config)) as task:
         done = anonymize_rows(task, recorder, progress)

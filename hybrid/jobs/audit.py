@@ -30,7 +30,7 @@ from hybrid.pipeline.beside import load_register
 from hybrid.pipeline.config import SINGLE, RunConfig, load_config, refuse_linked
 from hybrid.pipeline.facts import page_of
 from hybrid.pipeline.pipeline import BETWEEN
-from hybrid.pipeline.power import measure_power, n_people
+from hybrid.pipeline.power import judged_table, measure_power, n_people
 from hybrid.pipeline.shared_sections import fitting
 from hybrid.pipeline.stages import libraries
 from hybrid.publication.asked import asked, not_asked
@@ -118,21 +118,12 @@ def audit_tables(
 ) -> Verdict:
     """Evaluate synthetic tables against their originals, judge them, report them.
 
-    Parameters
-    ----------
-    out : Path
-        Gets evaluation.json and report.html; of linked tables a page for each, too.
-    seed : int, optional
-        Repeats every draw; a fresh one by default.
-    league : TrustLeague, optional
-        A league of the laboratory (:func:`hybrid.evaluation.trust.load_trust`): the report says beside each number how
-        far its metric can be trusted. Rules with ``needs_trust`` ask it where the policy names no league of its own.
+    ``out`` gets evaluation.json and report.html; of linked tables a page for each, too. With a ``league`` of the
+    laboratory (:func:`hybrid.evaluation.trust.load_trust`) the report says beside each number how far its metric can be
+    trusted; rules with ``needs_trust`` ask it where the policy names no league of its own.
 
-    Returns
-    -------
-    Verdict
-        What the policy's rules about metrics say of all tables together; an audit sees no intermediate table. Stages
-        are ``original`` (train itself, the worst case) and ``synthetic``.
+    The verdict is that of the policy's rules about metrics on all tables together; an audit sees no intermediate table.
+    Stages are ``original`` (train itself, the worst case) and ``synthetic``.
     """
     judged = judge_tables(audited, config, seed, progress, league)
     judged.write(out, league)
@@ -146,7 +137,6 @@ class JudgedTables:
     audited: AuditedTables
     """What was read. Holds the records: private."""
     config: RunConfig
-    """Names it."""
     evaluation: Evaluation
     power: Power | None
     verdict: Verdict
@@ -253,8 +243,8 @@ class _Subject:
         self, found: Evaluation, policy: Policy, confidence: Mapping[Criterion | None, float], people: int
     ) -> Power:
         tables = self.audited.train, self.audited.control, self.audited.synthetic
-        about = *tables, found, policy, self.options, self.seed, self.progress, self.share
-        return measure_power(*about, confidence=confidence, people=people)
+        judged = [judged_table(*tables, self.options, self.seed, self.share)]
+        return measure_power(judged, found, policy, self.seed, self.progress, confidence, people)
 
 
 def with_population(verdict: Verdict, evaluation: Evaluation) -> Verdict:

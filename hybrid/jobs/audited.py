@@ -10,7 +10,7 @@ from typing import Any, Literal, TypeAlias
 import numpy as np
 
 from hybrid.base.arrays import Codes
-from hybrid.base.errors import DataError, Problem
+from hybrid.base.errors import DataError, Problem, refuse
 from hybrid.evaluation.context import Parentage
 from hybrid.evaluation.engine.encoding import ranks_of, row_keys
 from hybrid.evaluation.measure import Subject
@@ -72,20 +72,9 @@ def _about(name: str, text: str) -> str:
 def read_audited(train: Source, control: Source | None, synthetic: Source, options: DataOptions) -> Audited:
     """Read the files of an audit with equal kinds per column.
 
-    Parameters
-    ----------
-    train, synthetic : Path or table in memory
-        The records the generator learned from, and those it made. CSV or Parquet, columns in any order.
-    control : Path or table in memory, optional
-        Records of the same population that it never saw.
-    options : DataOptions
-        What the columns are, and how to read the files (``options.path`` is not used). If it states none of
-        :data:`READING`, these are guessed for each file.
-
-    Returns
-    -------
-    Audited
-        Columns as :func:`read_alike` reads them. Those that train does not have are not compared, and noted.
+    ``control`` are records of the same population that the generator never saw. ``options.path`` is not used; if the
+    options state none of :data:`READING`, these are guessed for each file. Columns that train does not have are not
+    compared, and noted.
     """
     paths = audited_paths(train, control, synthetic)
     tables, notes = read_alike(paths, options)
@@ -108,26 +97,15 @@ def read_alike(
 ) -> tuple[dict[File, Table], list[str]]:
     """Read the files of one table with equal kinds per column.
 
-    Parameters
-    ----------
-    keys : collection of str
-        Identifiers that every file must have.
-
-    Returns
-    -------
-    tables : dict of str to Table
-        With all columns that each file has. A column that was read as whole numbers in one file and decimals in another
-        is decimal; other disagreements make it categorical.
-    notes : list of str
-        What a reader must know about the columns.
+    ``keys`` are identifiers that every file must have. The tables have all columns that each file has. A column that
+    was read as whole numbers in one file and decimals in another is decimal; other disagreements make it categorical.
+    The notes are what a reader must know about the columns.
     """
     reading = {name: _reading(name, path, options) for name, path in paths.items()}
     tables = {name: _read(path, reading[name]) for name, path in paths.items()}
     schema = tables["train"].schema
     wanted = [column for column in schema.names if column in keys or column in schema.without_identifiers()]
-    problems = list(_lacking(paths, tables, wanted))
-    if problems:
-        raise DataError(problems)
+    refuse(_lacking(paths, tables, wanted), DataError)
     kinds = _common_kinds(tables, wanted)
     disagreeing = {name: kinds[name] for name in wanted if len(_kinds(tables, name)) > 1}
     for name, path in paths.items():

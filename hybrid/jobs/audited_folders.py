@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TypeAlias
 
-from hybrid.base.errors import ConfigError, DataError, HybridError, Problem
+from hybrid.base.errors import ConfigError, DataError, Problem, refuse
 from hybrid.evaluation.context import Parentage, Parents
 from hybrid.evaluation.context import Role as Side
 from hybrid.evaluation.measure import Subject
@@ -14,7 +14,7 @@ from hybrid.jobs.audited import Audited, AuditedTables, File, Source, audited_pa
 from hybrid.pipeline.child_draw import own_names, with_columns_of
 from hybrid.pipeline.config import RunConfig, load_config
 from hybrid.pipeline.inputs import Sources
-from hybrid.pipeline.links import in_table, key_columns
+from hybrid.pipeline.links import collected, key_columns
 from hybrid.pipeline.sources import broken_references, link_sources
 from hybrid.table import Table
 from hybrid.table.file_formats import OFFICE_SUFFIXES, PARQUET_SUFFIXES
@@ -28,11 +28,8 @@ SUFFIXES = (".csv", *PARQUET_SUFFIXES, *OFFICE_SUFFIXES)
 def links_config(config: Path | None, folders: Sequence[Path | None], *, has_roles: bool = False) -> RunConfig:
     """Configuration of an audit of linked tables.
 
-    Raises
-    ------
-    ConfigError
-        It is missing or about a single table, roles are given beside it (``has_roles``), or one of the places is no
-        folder.
+    Refused if it is missing or about a single table, if roles are given beside it (``has_roles``), or one of the places
+    is no folder.
     """
     problems = [
         Problem(f"{folder} is no folder", "linked tables are audited as folders: --train, --control and --synthetic")
@@ -56,28 +53,12 @@ def links_config(config: Path | None, folders: Sequence[Path | None], *, has_rol
 def read_audited_links(train: Folder, control: Folder | None, synthetic: Folder, config: RunConfig) -> AuditedTables:
     """Read the folders of an audit of linked tables.
 
-    Parameters
-    ----------
-    train, synthetic : Path, or mapping of str to tables in memory
-        Folders with the records the generator learned from, and those it made. A table is the CSV or Parquet file with
-        its name, or with the name of its file in the configuration. Public tables are read from the folder of
-        training records where another folder lacks them.
-    control : Path or mapping, optional
-        Folder with persons of the same population that it never saw, and all their rows.
-    config : RunConfig
-        Keys, parents and roles; its sources are not read.
+    A table is the CSV or Parquet file with its name, or with the name of its file in the configuration, whose sources
+    are not read. Public tables are read from the folder of training records where another folder lacks them.
+    ``control`` has persons of the same population that the generator never saw, and all their rows.
 
-    Returns
-    -------
-    AuditedTables
-        As :func:`hybrid.jobs.audited.read_audited` for every table. Synthetic rows whose parent does not exist
-        are left out, and counted by the metric ``orphans``.
-
-    Raises
-    ------
-    DataError, ConfigError
-        Files are missing or lack columns, keys are missing or repeat, real rows have no parent, or the control records
-        are those of train; problems of all tables at once.
+    Synthetic rows whose parent does not exist are left out, and counted by the metric ``orphans``. Problems of all
+    tables are named at once.
     """
     folders = audited_paths(train, control, synthetic)
     paths = _paths(folders, config)
@@ -87,12 +68,9 @@ def read_audited_links(train: Folder, control: Folder | None, synthetic: Folder,
     for name in (*config.views, *config.public):
         options = config.links.tables[name]
         keys = {*key_columns(options), *([options.order] if options.order else [])}
-        try:
+        with collected(problems, name):
             read[name], notes[name] = read_alike(paths[name], config.source(name), keys)
-        except HybridError as error:
-            problems += [in_table(name, problem) for problem in error.problems]
-    if problems:
-        raise DataError(problems)
+    refuse(problems, DataError)
     sources = {
         file: link_sources(config, {name: tables[file] for name, tables in read.items()}, made=file == "synthetic")
         for file in folders
@@ -120,8 +98,7 @@ def _paths(folders: Mapping[File, Folder], config: RunConfig) -> dict[str, dict[
                 problems.append(
                     Problem(f"tables.{name}: {folder if isinstance(folder, Path) else file} has {what}", hint)
                 )
-    if problems:
-        raise DataError(problems)
+    refuse(problems, DataError)
     return found
 
 

@@ -56,12 +56,8 @@ def finished_runs(pipeline: Pipeline, places: Places) -> list[Finished]:
     zone, without the claim that their configuration makes, or killed before they kept what joins them with earlier
     releases.
 
-    Parameters
-    ----------
-    pipeline : Pipeline
-        Of the present configuration; its data are read if there is any run, nothing is computed.
-    places : Places
-        The zones; no folder need be there.
+    Of the pipeline of the present configuration the data are read if there is any run, and nothing is computed. No
+    folder of the places need be there.
     """
     config, policy = pipeline.config, pipeline.policy
     runs = list(_sound(places.runs, config.name, places.work))
@@ -91,10 +87,7 @@ def finished_runs(pipeline: Pipeline, places: Places) -> list[Finished]:
 def only_finished_run(found: Sequence[Finished]) -> Finished | None:
     """The run of this very configuration; of several the one that is out; None if there is none.
 
-    Raises
-    ------
-    ConfigError
-        There are several: which of them is published is a person's decision.
+    Several others are refused: which of them is published is a person's decision.
     """
     same = [each for each in found if not each.other]
     same = [each for each in same if each.is_out][:1] or same

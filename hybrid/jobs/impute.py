@@ -62,23 +62,11 @@ def impute_run(
 
     Without a condition, shares or ``rows`` it is the run's own table, which is no further draw.
 
-    Parameters
-    ----------
-    file : Path or str
-        Rows with empty cells, written as the source of the run; of linked tables, rows of the person table.
+    The file has rows with empty cells, written as the source of the run; of linked tables, rows of the person table.
+    Nothing is drawn if it does not fit the table. Other arguments and errors are those of ``sample_run``.
 
-    Returns
-    -------
-    tuple of Pipeline, Completed or None, and Path
-        The draw; the rows, None where the policy blocks the draw; and the file beside ``out`` that they are written to,
-        for this user alone.
-
-    Raises
-    ------
-    ConfigError, DataError
-        The file does not fit the table; or as of ``sample_run``. Nothing was drawn.
-    HybridError
-        As of ``sample_run``.
+    Gives the draw; the rows, None where the policy blocks the draw; and the file beside ``out`` that they are written
+    to, for this user alone.
     """
     found: list[Table] = []
 
@@ -138,12 +126,7 @@ class Completed:
 def read_incomplete(path: Path, config: RunConfig) -> Table:
     """Read the rows to complete, as the configuration reads its source.
 
-    Parameters
-    ----------
-    path : Path
-        A data file. It may lack columns of the table, which then are empty, and may have no others.
-    config : RunConfig
-        Of the run: kinds, formats and marks of missing values.
+    The file may lack columns of the table, which then are empty, and may have no others.
     """
     data = config.data
     plain = DataOptions.model_validate(
@@ -167,17 +150,8 @@ def complete(rows: Table, draw: Table, rules: Rules, seed: int) -> Completed:
     draw (Gower 1971, Biometrics 27(4)). Columns that name a row, or are constant, do not count. All empty cells of a
     row come from one of its five nearest rows, at random.
 
-    Parameters
-    ----------
-    rows : Table, n rows
-        Some of whose cells are empty.
-    draw : Table, m rows
-        Synthetic rows that were judged, 1 or more.
-    rules : Rules
-        Constraints that a completed row keeps. A row that would break one, or keep an empty cell, gets the cells of the
-        next nearest row instead.
-    seed : int
-        Decides which of the nearest rows is the donor.
+    ``draw`` has one or more synthetic rows that were judged. A row that would break one of the ``rules``, or keep an
+    empty cell, gets the cells of the next nearest row instead. ``seed`` decides which of the nearest rows is the donor.
     """
     wanted = [one for one in draw.schema if one.role not in (Role.IDENTIFIER, Role.WEIGHT)]
     common = [one.name for one in wanted if one.name in rows.schema]
@@ -199,7 +173,8 @@ def complete(rows: Table, draw: Table, rules: Rules, seed: int) -> Completed:
         whole = _filled(whole, left, gaps, draw, order[np.searchsorted(open_, left), at])
         tried = whole.take(left)
         left = left[_broken(rules, tried) | tried.frame[able].isna().any(axis=1).to_numpy()]
-    whole = _filled_back(whole, left[_broken(rules, whole.take(left))], before)
+    back = left[_broken(rules, whole.take(left))]
+    whole = _with_cells(whole, {name: (back, values.take(back)) for name, values in before.frame.items()})
     empty = int(whole.frame.isna().to_numpy().sum())
     filled = sum(int((gap & whole.frame[name].notna().to_numpy()).sum()) for name, gap in gaps.items())
     return Completed(whole, filled, empty, len(draw))
@@ -245,20 +220,16 @@ def _space(encoding: Encoding, known: Mask) -> Space:
     return Space(np.concatenate([numeric, other]), zeros, ones, np.ones(len(other)), False)
 
 
-def _filled(table: Table, rows: Rows, gaps: dict[str, Mask], draw: Table, donors: Rows) -> Table:
-    columns = dict(table.frame.items())
-    for name, gap in gaps.items():
-        mine = gap[rows]
-        old, new = in_one_dtype(columns[name], draw.frame[name].take(donors[mine]))
-        columns[name] = old.copy()
-        columns[name].iloc[rows[mine]] = new.array
-    return Table(pd.DataFrame(columns), table.schema)
+def _filled(table: Table, rows: Rows, gaps: Mapping[str, Mask], draw: Table, donors: Rows) -> Table:
+    mine = {name: gap[rows] for name, gap in gaps.items()}
+    return _with_cells(table, {name: (rows[of], draw.frame[name].take(donors[of])) for name, of in mine.items()})
 
 
-def _filled_back(table: Table, rows: Rows, before: Table) -> Table:
+def _with_cells(table: Table, cells: Mapping[str, tuple[Rows, pd.Series]]) -> Table:
+    """The table with other values in some rows of each column."""
     columns = dict(table.frame.items())
-    for name, values in columns.items():
-        old, new = in_one_dtype(values, before.frame[name].take(rows))
+    for name, (rows, values) in cells.items():
+        old, new = in_one_dtype(columns[name], values)
         columns[name] = old.copy()
         columns[name].iloc[rows] = new.array
     return Table(pd.DataFrame(columns), table.schema)

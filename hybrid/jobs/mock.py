@@ -42,31 +42,12 @@ def mock(
 ) -> MockStatement:
     """Make mock tables for writing and testing code; no file of records is opened unless ``epsilon`` is given.
 
-    Parameters
-    ----------
-    config : RunConfig
-        With the kind of every column, and what is public of them under ``mock``.
-    rows : int
-        Rows, or persons of linked tables, 1 or more.
-    seed : int, optional
-        Repeats the draws, but no noise; by default a fresh one.
-    epsilon : float, optional
-        Budget above 0 of histograms of the columns whose values are public (:mod:`hybrid.privacy.histograms`). Of each
-        person one row is counted.
-    delta : float
-        Probability that the bound epsilon may fail, between 0 and 0.01.
-    work : Path or str
-        The private zone whose account pays the histograms.
-
-    Raises
-    ------
-    ConfigError, HierarchyError
-        As of :func:`hybrid.mocks.mock_tables`; or epsilon for linked tables, without a public column, or
-        with ``mock.from_records``.
-    GateRefused
-        The yearly budget of the policy does not allow the histograms; nothing was read.
-    DataError
-        The records of the histograms cannot be read.
+    The configuration has the kind of every column, and what is public of them under ``mock``. ``rows`` are persons of
+    linked tables. ``seed`` repeats the draws, but no noise. ``epsilon`` is the budget above 0 of histograms of the
+    columns whose values are public (:mod:`hybrid.privacy.histograms`), of a single table without ``mock.from_records``;
+    of each person one row is counted, and an account in ``work`` pays. ``delta``, the probability that the bound
+    epsilon may fail, is between 0 and 0.01. Where the yearly budget of the policy does not allow the histograms,
+    nothing is read.
     """
     if isinstance(rows, bool) or not isinstance(rows, int) or rows < 1:
         raise ConfigError("rows is no whole number of 1 or more", hint="rows=100")
@@ -136,22 +117,8 @@ def _refuse_other_kinds(table: Table, counted: list[MockedColumn]) -> None:
 def write_mock(found: MockStatement, folder: Path) -> dict[str, Path]:
     """Write mock tables with their statement: CSV, or Parquet where the source is Parquet.
 
-    Parameters
-    ----------
-    folder : Path
-        A new folder, or one of earlier mock tables, which is replaced.
-
-    Returns
-    -------
-    dict of str to Path
-        File of each table by its name; of a single table by the empty name.
-
-    Raises
-    ------
-    ConfigError
-        What is in the folder must not be replaced.
-    OutputError
-        It cannot be written; nothing was changed.
+    The folder is new, or one of earlier mock tables, which is replaced. Gives the file of each table by its name; of a
+    single table by the empty name.
     """
     check_replaceable(folder)
     files: dict[str, str] = {}

@@ -31,10 +31,7 @@ _MISSING = 0.1
 def draft_mock(path: Path) -> tuple[str, ...]:
     """Write a proposed section ``mock`` into a configuration.
 
-    Parameters
-    ----------
-    path : Path
-        The configuration of a single table, without this section.
+    It is the configuration of a single table, without this section.
     """
     draft = Draft.read(path)
     config = draft.config
@@ -121,10 +118,7 @@ def _years(low: pd.Timestamp, high: pd.Timestamp, kind: Kind) -> list[Any]:
 def rounded_outward(low: float, high: float) -> tuple[float, float]:
     """Multiples of a power of ten around two numbers: the largest power that is at most their distance.
 
-    Parameters
-    ----------
-    low, high : float
-        ``low`` is at most ``high``. Of equal numbers, the power is 1, or that of their size where this is larger.
+    Of equal numbers, the power is 1, or that of their size where this is larger.
     """
     span = high - low or max(abs(high), 1.0)
     power = math.floor(math.log10(span))

@@ -80,14 +80,8 @@ Listener = Callable[[Notice], None]
 class Night:
     """One night of one data set.
 
-    Parameters
-    ----------
-    pipeline : Pipeline
-        With the store of ``places``.
-    places : Places
-        Where everything is kept.
-    listener : callable
-        Receives the outcome of the night, as the log, the ledger and the webhook do.
+    The pipeline has the store of the places. ``listener`` receives the outcome of the night, as the log, the ledger and
+    the webhook do.
     """
 
     def __init__(self, pipeline: Pipeline, places: Places, listener: Listener | None = None) -> None:
@@ -108,15 +102,8 @@ class Night:
     def run(self, accept_drift: bool = False) -> Notice:
         """Run the night from start to end.
 
-        Parameters
-        ----------
-        accept_drift : bool
-            Continue although the data changed beyond the limits: a person has checked it.
-
-        Raises
-        ------
-        HybridError
-            The night failed; the ledger and the notice say so, every earlier release is as it was.
+        With ``accept_drift`` the night continues although the data changed beyond the limits: a person has checked it.
+        If it fails, the ledger and the notice say so, and every earlier release is as it was.
         """
         with self.watched():
             return self.close(self.decide(accept_drift))
@@ -143,12 +130,7 @@ class Night:
     def decide(self, accept_drift: bool = False) -> NightDecision:
         """Decide on the night by comparing the tables with those last released.
 
-        Raises
-        ------
-        DriftError
-            A table changed beyond the limits, and the change was not accepted.
-        HybridError
-            The source cannot be read, or the configuration cannot be run.
+        A table that changed beyond the limits raises DriftError, unless the change was accepted.
         """
         self.places.check_writable()
         self._check_releases()
@@ -190,10 +172,7 @@ class Night:
 
         Where the gate holds the run back, the notice says that it waits or is refused, and later nights find it.
 
-        Raises
-        ------
-        OutputError
-            Published, and not delivered to every target.
+        An OutputError then says that the release is published, and not delivered to every target.
         """
         logger.info("%s", decision)
         if decision.release is not None:
@@ -359,20 +338,8 @@ class Night:
 def deliver_latest(config: RunConfig, places: Places) -> tuple[str | None, list[str]]:
     """Deliver the newest release; withdrawn ones leave warehouses.
 
-    Parameters
-    ----------
-    config : RunConfig
-        Its targets are those of ``nightly.deliver``.
-
-    Returns
-    -------
-    release : str or None
-        Name of the newest release that is not withdrawn and as it was published; None: there is none.
-
-    Raises
-    ------
-    HybridError
-        As :func:`hybrid.operations.deliver.deliver`; the next call does what is missing.
+    Gives the name of the newest release that is not withdrawn and as it was published, None if there is none, and the
+    targets that got it now. After an error the next call does what is missing.
     """
     options, sources = config.nightly.deliver, delivered_sources(config)
     if options == DeliverOptions():
@@ -387,12 +354,7 @@ def deliver_latest(config: RunConfig, places: Places) -> tuple[str | None, list[
 def deliver_own(release: Path, config: RunConfig, places: Places) -> list[str]:
     """Deliver a release that is as this installation published it.
 
-    Raises
-    ------
-    VerificationError
-        It was changed, or is not in the ledger; nothing was delivered.
-    HybridError
-        As :func:`hybrid.operations.deliver.deliver`.
+    One that was changed, or is not in the ledger, is not delivered.
     """
     problems = verify_own(release, Ledger(places.work))
     if problems:

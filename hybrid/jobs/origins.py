@@ -27,7 +27,6 @@ class KeptOrigin:
     store: str
     """Folder or address of the store that keeps its model."""
     encrypted: bool
-    """Whether it is encrypted."""
     split_seed: int
     """Seed of the split into training and control records."""
 

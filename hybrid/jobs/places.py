@@ -31,12 +31,8 @@ def new_folder(name: str, runs: Path = Path("runs")) -> Path:
 def staged(folder: Path) -> Iterator[Path]:
     """Yield a hidden private folder that replaces ``folder`` when the block ends without an error.
 
-    Raises
-    ------
-    ConfigError
-        What is in ``folder`` by then must not be replaced (:func:`~hybrid.base.ownership.check_replaceable`).
-    OutputError
-        It cannot be written; nothing was changed.
+    Nothing is changed if what is in ``folder`` by then must not be replaced
+    (:func:`~hybrid.base.ownership.check_replaceable`), or if it cannot be written.
     """
     with atomic_folder(folder, private=True) as temporary:
         yield temporary

@@ -16,7 +16,7 @@ from typing import Any
 from hybrid.base.errors import ConfigError
 from hybrid.base.ownership import check_growing, check_replaceable
 from hybrid.base.progress import Progress, silent
-from hybrid.jobs.finished_runs import finished_runs, only_finished_run
+from hybrid.jobs.finished_runs import Finished, finished_runs, only_finished_run
 from hybrid.jobs.places import Places, new_folder
 from hybrid.jobs.run import write_draw
 from hybrid.jobs.start import Frames, configuration
@@ -39,30 +39,19 @@ class Candidate:
     """A finished run, ready for the gate."""
 
     folder: Path
-    """Folder of the run."""
     places: Places
-    """The zones it belongs to."""
     verdict: Verdict
     """Verdict of the policy on the run alone, without earlier releases."""
     draw: DrawNumber
     """Number of the draw at which that verdict was reached."""
-    as_read: bool = False
-    """Whether the run was read from its folder: then that very run is published, or nothing."""
+    pipeline: Pipeline | None = None
+    """Every stage of the run; None if it was read from its folder: then that very run is published, or nothing."""
 
     def publish(self, acceptance: Acceptance | None = None) -> Path:
         """Publish the run if the gate lets it out.
 
-        Parameters
-        ----------
-        acceptance : Acceptance, optional
-            Who accepts a review, and why. A block is never accepted.
-
-        Raises
-        ------
-        GateRefused
-            The verdict is block, or review that too few people accepted.
-        HybridError
-            As :func:`hybrid.publication.publish.publish`.
+        An acceptance says who accepts a review, and why; a block is never accepted. GateRefused: the verdict is block,
+        or review that too few people accepted.
         """
         return publish(
             self.folder,
@@ -71,7 +60,7 @@ class Candidate:
             accept_review=acceptance is not None,
             by="" if acceptance is None else acceptance.by,
             reason="" if acceptance is None else acceptance.reason,
-            this_run=self.as_read,
+            this_run=self.pipeline is None,
         )
 
 
@@ -80,9 +69,7 @@ class Published:
     """A release, and the run behind it."""
 
     folder: Path
-    """Folder of the release."""
     run: Path
-    """Folder of the run."""
     verdict: Verdict
     """Verdict of the policy on the run alone, without earlier releases."""
     draw: DrawNumber
@@ -99,18 +86,9 @@ def write_candidate(pipeline: Pipeline, places: Places) -> Candidate:
 
     Computes what is missing.
 
-    Parameters
-    ----------
-    places : Places
-        ``runs`` gets the run's folder, whose report shows the earlier releases of the data set; ``work`` the count of
-        the draw, the membership in equivalence classes and the statistics of the source.
-
-    Raises
-    ------
-    ConfigError
-        As :func:`refuse_unreleasable`.
-    HybridError
-        Of any stage; then there is no folder.
+    ``runs`` gets the run's folder, whose report shows the earlier releases of the data set; ``work`` the count of the
+    draw, the membership in equivalence classes and the statistics of the source. After an error of any stage there is
+    no folder.
     """
     pipeline.refuse_spent()
     refuse_unreleasable(pipeline)
@@ -118,7 +96,7 @@ def write_candidate(pipeline: Pipeline, places: Places) -> Candidate:
     check_replaceable(folder)
     write_draw(pipeline, folder, places.work)
     assert pipeline.draw is not None
-    return Candidate(folder, places, pipeline.verdict, pipeline.draw)
+    return Candidate(folder, places, pipeline.verdict, pipeline.draw, pipeline)
 
 
 def read_candidate(folder: Path, places: Places) -> Candidate:
@@ -126,18 +104,11 @@ def read_candidate(folder: Path, places: Places) -> Candidate:
     run = read_whole_run(folder)
     check_seal(run, places.work)
     draw = count_run(places.work, run)
-    return Candidate(folder, places, verdict_of(run, draw.number), draw, as_read=True)
+    return Candidate(folder, places, verdict_of(run, draw.number), draw)
 
 
 def refuse_unreleasable(pipeline: Pipeline) -> None:
-    """Refuse undecided roles and persons, and private tables with a given seed, before the work.
-
-    Raises
-    ------
-    ConfigError
-        As :func:`hybrid.pipeline.facts.refuse_undecided_tables` and
-        :func:`hybrid.pipeline.roles.refuse_without_person`. Or ``privacy.mode: dp`` with a given seed.
-    """
+    """Refuse undecided roles and persons, and private tables with a given seed, before the work."""
     if pipeline.config.privacy is not None and pipeline.person.seeded:
         raise ConfigError(
             "privacy.mode dp: a seed was given, so nothing is claimed, and nothing would be published",
@@ -204,28 +175,41 @@ def release(
     PosixPath('releases/2026-11-21-5f0c9b2e')
     """
     places = Places(Path(work), Path(runs), Path(releases))
-    pipeline: Pipeline | None = None
+    candidate, _ = candidate_of(config, places, data, seed, overrides, progress, anew=anew)
+    return Published(candidate.publish(accept), candidate.folder, candidate.verdict, candidate.draw, candidate.pipeline)
+
+
+def candidate_of(
+    config: RunConfig | Draft | Mapping[str, Any] | Path | str,
+    places: Places,
+    data: Frames | None = None,
+    seed: int | None = None,
+    overrides: Mapping[str, Any] | None = None,
+    progress: Progress = silent,
+    *,
+    anew: bool = False,
+) -> tuple[Candidate, list[Finished] | None]:
+    """The run to publish, read or written, and the finished ones that were looked at; arguments as for :func:`release`.
+
+    None where a run was named by its folder.
+    """
     if isinstance(config, Path | str) and Path(config).is_dir():
-        refuse_changes(Path(config), data is not None, seed is not None, bool(overrides))
+        _refuse_changes(Path(config), data is not None, seed is not None, bool(overrides))
         check_growing(places.releases)
-        candidate = read_candidate(Path(config), places)
-    else:
-        loaded = configuration(config, data, overrides)
-        places.check_writable()
-        started = Pipeline(loaded, seed, places.store, progress, ledger_dir=places.work)
-        finished = None if anew or seed is not None else only_finished_run(finished_runs(started, places))
-        if finished is None:
-            candidate, pipeline = write_candidate(started, places), started
-        else:
-            candidate = read_candidate(finished.run.folder, places)
-    return Published(candidate.publish(accept), candidate.folder, candidate.verdict, candidate.draw, pipeline)
+        return read_candidate(Path(config), places), None
+    loaded = configuration(config, data, overrides)
+    places.check_writable()
+    started = Pipeline(loaded, seed, places.store, progress, ledger_dir=places.work)
+    found = [] if anew or seed is not None else finished_runs(started, places)
+    finished = only_finished_run(found)
+    candidate = write_candidate(started, places) if finished is None else read_candidate(finished.run.folder, places)
+    return candidate, found
 
 
-def refuse_changes(folder: Path, data: bool = False, seed: bool = False, overrides: bool = False) -> None:
+def _refuse_changes(folder: Path, data: bool, seed: bool, overrides: bool) -> None:
     """Refuse a table, a seed or overrides beside a run's folder: a finished run is published as it is."""
-    given = [
-        name for name, is_given in (("a table", data), ("a seed", seed), ("other settings", overrides)) if is_given
-    ]
+    known = {"a table": data, "a seed": seed, "other settings": overrides}
+    given = [name for name, is_given in known.items() if is_given]
     if given:
         raise ConfigError(
             f"{folder} is a finished run, and {' and '.join(given)} cannot change it",

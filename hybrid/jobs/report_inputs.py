@@ -107,12 +107,8 @@ def source_statistics(
 ) -> dict[str, TableStatistics]:
     """Statistics of every table that a run read, by name.
 
-    Parameters
-    ----------
-    secret : bytes
-        Key of the hashes of categories.
-    like : mapping of str to TableStatistics, optional
-        Take their bins and categories, so that the two can be compared.
+    ``secret`` is the key of the hashes of categories. With ``like``, its bins and categories are taken, so that the two
+    can be compared.
     """
     known = like or {}
     return {name: describe_table(table, secret, known.get(name)) for name, table in source_tables(run).items()}
@@ -129,21 +125,14 @@ def keep_source_statistics(run: Pipeline, private_dir: Path) -> None:
 def public_report(pipeline: TableRun, created: datetime, language: Language = ENGLISH) -> str:
     """Render what the readers of a private table may see.
 
-    Parameters
-    ----------
-    pipeline : TableRun
-        Finished, with a budget: it claims differential privacy.
-    created : datetime
-        When the run was made; its day is stated.
-    language : Language
-        Of the page.
+    The run is finished, and has a budget: it claims differential privacy. Of ``created`` the day is stated.
     """
     budget, policy = pipeline.budget, pipeline.policy
     assert budget is not None
     config, day = pipeline.config.model_dump(mode="json"), created.date().isoformat()
     table = TableFacts.of(pipeline.table, pipeline.control, pipeline.synthetic, anonymized=False)
     facts = RunFacts(pipeline.config.name, day, policy.owner, config, table, private=True)
-    method = yaml.safe_dump(public_config(config), sort_keys=False, allow_unicode=True, width=100)
+    method = _public_yaml(config)
     page = private_page(f"{policy.name} {policy.version}", facts)
     versions = library_versions(PACKAGE, *libraries())
     return render_public(
@@ -208,7 +197,7 @@ def _linked_pages(
     said: dict[str, Any] = {
         "guarantee": guarantee_sentence(result, config, run.evaluation, private=run.person.is_private),
         "draw": "" if run.draw is None else run.draw.words,
-        "config": yaml.safe_dump(public_config(config), sort_keys=False, allow_unicode=True, width=100),
+        "config": _public_yaml(config),
     }
     about: dict[str, Any] = {
         "owner": run.policy.owner,
@@ -307,7 +296,7 @@ def run_report(run: Pipeline, name: str, created: datetime, earlier: Sequence[Le
         licences=licences(config.synthesize.generator),
         versions=library_versions(PACKAGE, *libraries()),
         facts=dict(_group_shares(pipeline, smallest)),
-        config=_public_yaml(pipeline),
+        config=_public_yaml(config.model_dump(mode="json")),
         changes=changes_since(earlier, verdict),
         history=tracks(pipeline.policy, pipeline.evaluation, earlier, created),
         collected=collect_sections(pipeline, smallest),
@@ -405,8 +394,6 @@ def licences(generator: str) -> dict[str, str]:
     return {"this package": "Apache-2.0", f"generator {generator}": found.get(generator, PERMISSIVE)}
 
 
-def _public_yaml(pipeline: TableRun) -> str:
-    text: str = yaml.safe_dump(
-        public_config(pipeline.config.model_dump(mode="json")), sort_keys=False, allow_unicode=True, width=100
-    )
+def _public_yaml(config: dict[str, Any]) -> str:
+    text: str = yaml.safe_dump(public_config(config), sort_keys=False, allow_unicode=True, width=100)
     return text

@@ -59,20 +59,9 @@ from hybrid.table.write import layout_of, write_table
 def write_draw(run: Pipeline, folder: Path, private_dir: Path) -> None:
     """Write a run's folder and count its draw; what the gate and later nights need goes to the private zone.
 
-    Parameters
-    ----------
-    run : Pipeline
-        Computed as far as it is not yet.
-    folder : Path
-        An earlier run there is replaced as a whole; its draw stays counted.
-    private_dir : Path
-        The private zone: the ledger that counts the draw, the membership in equivalence classes, the statistics of
-        the sources.
-
-    Raises
-    ------
-    HybridError
-        Of any stage; then there is no folder.
+    An earlier run in the folder is replaced as a whole; its draw stays counted. The private zone gets the count of the
+    draw in its ledger, the membership in equivalence classes, and the statistics of the sources. After an error of any
+    stage there is no folder.
     """
     write_run(run, folder, Ledger(private_dir).entries(run.config.name), private_dir)
     run_id = read_run(folder).id
@@ -85,13 +74,7 @@ def write_draw(run: Pipeline, folder: Path, private_dir: Path) -> None:
 
 
 def membership_of(person: TableRun, secret: bytes) -> Membership:
-    """Equivalence class of each training record, by keyed hashes that only the secret can repeat.
-
-    Raises
-    ------
-    ConfigError
-        Nothing is anonymized.
-    """
+    """Equivalence class of each training record, by keyed hashes that only the secret can repeat."""
     before = person.anonymization
     if before is None:
         raise ConfigError("without anonymization there are no equivalence classes", hint="add an anonymize section")
@@ -107,22 +90,10 @@ def write_run(
 ) -> None:
     """Compute every stage and write the run's folder: tables, evaluation, report, policy, manifest.
 
-    Parameters
-    ----------
-    run : Pipeline
-        Computed as far as it is not yet.
-    folder : Path
-        An earlier run there is replaced as a whole.
-    earlier : sequence of LedgerEntry
-        Earlier releases of the data set, oldest first, which the report shows beside this run.
-    private_dir : Path, optional
-        The private zone whose ledger counts the draw, once all stages are computed, and whose key seals the run. Not
-        given: the run is a trial of a comparison, judged as a first draw; it is not counted and cannot be published.
-
-    Raises
-    ------
-    HybridError
-        Of any stage; then there is no folder.
+    An earlier run in the folder is replaced as a whole. ``earlier`` are releases of the data set, oldest first, which
+    the report shows beside this run. The ledger of the private zone counts the draw, once all stages are computed, and
+    its key seals the run; without a private zone the run is a trial of a comparison, judged as a first draw: it is not
+    counted and cannot be published. After an error of any stage there is no folder.
     """
     refuse_known_leak(run.config.model_dump(mode="json"))
     run.refuse_spent()

@@ -40,27 +40,15 @@ def sample_run(
     Nothing is trained. The rows are evaluated, judged and counted as a draw like those of any run: utility and fidelity
     compare with the records that meet the condition, privacy asks about all training records.
 
-    Parameters
-    ----------
-    run : Path or str
-        Folder of a run whose store keeps its model. A run that was drawn under a condition itself: both must be met.
-    where : str, optional
-        An expression over the columns, such as ``ward = 'ICU' and age >= 60``; of linked tables over those of the
-        person table: persons who meet it are drawn, with their rows in all tables.
-    out : Path or str
-        Folder of the new run; an earlier run there is replaced as a whole.
-    rows : int, optional
-        Rows to draw (persons, of linked tables), 1 or more; by default as many as training records meet the condition,
-        in tens.
-    balance : mapping, optional
-        Shares of values: ``{"column": "died"}``, each value equally often, or ``{"column": "died", "shares": {"yes":
-        0.3}}``. Of linked tables, a column of the person table.
-    ready : callable, optional
-        Called with the configuration before anything is drawn; then neither a condition nor shares are needed.
-    data : pandas.DataFrame or Arrow table, or mapping of str to them, optional
-        The same table again, for runs of a DataFrame; of linked tables, by their names.
-    work : Path or str
-        The private zone of the run.
+    The store of the run keeps its model. If it was drawn under a condition itself, both must be met. ``where`` is an
+    expression over the columns, such as ``ward = 'ICU' and age >= 60``; of linked tables over those of the person
+    table: persons who meet it are drawn, with their rows in all tables. ``rows`` (persons, of linked tables) are by
+    default as many as training records meet the condition, in tens. ``balance`` is ``{"column": "died"}``, each value
+    equally often, or ``{"column": "died", "shares": {"yes": 0.3}}``; of linked tables, a column of the person table.
+
+    An earlier run in ``out`` is replaced as a whole. ``ready`` is called with the configuration before anything is
+    drawn; then neither a condition nor shares are needed. ``data`` is the same table again, for runs of a DataFrame; of
+    linked tables, by their names.
     """
     if where is None and balance is None and ready is None:
         raise ConfigError("neither a condition nor a column to balance was given", hint="--where or --balance COLUMN")

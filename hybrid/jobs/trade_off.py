@@ -54,7 +54,6 @@ class TradeOff:
     points: tuple[TradeoffPoint, ...]
     """By k, then by limit, ascending."""
     words: LevelWords
-    """The levels of each quasi-identifier in words."""
     costs: RuleCosts
     """At the configured k and limit: with all rules, with k alone, and with k and each rule."""
 
@@ -102,17 +101,9 @@ def trade_off_of(
 ) -> TradeOff:
     """Search the least loss at every pair of k and suppression limit.
 
-    Parameters
-    ----------
-    config : RunConfig
-        One that has a curve (:func:`no_curve`); of linked tables, the person table is searched. All but k and the
-        limit stays: models, hierarchies, protection of values.
-    ks : sequence of int
-        Class sizes, 1 or more; the configured one is added.
-    limits : sequence of float
-        Shares of records that may be left out, 0..1; the configured one is added.
-    store : Store, optional
-        Where runs keep their stages: the protected records are taken from there.
+    The configuration has a curve (:func:`no_curve`); of linked tables, the person table is searched. All but k and the
+    limit stays: models, hierarchies, protection of values. The configured k and limit are added to those asked for.
+    From ``store``, where runs keep their stages, the protected records are taken.
     """
     reason = no_curve(config)
     if reason is not None:
@@ -137,11 +128,8 @@ def trade_off_of(
 def no_curve(config: RunConfig) -> Literal["private", "search"] | None:
     """Reason why a configuration has no trade-off; None if it has.
 
-    Returns
-    -------
-    str or None
-        "private": it is differentially private, and noise protects instead of k. "search": it does not generalize by
-        the exact global search.
+    "private": it is differentially private, and noise protects instead of k. "search": it does not generalize by the
+    exact global search.
     """
     if config.privacy is not None:
         return "private"

@@ -35,10 +35,7 @@ _SECONDS = 3600.0
 def warm(progress: Progress = silent) -> list[Path]:
     """Compile the loops that searches and default metrics use, by using them on simulated records.
 
-    Returns
-    -------
-    list of Path
-        Folders with the machine code; empty where no folder may be written. Another call finds the code there.
+    Gives the folders with the machine code, none where no folder may be written. Another call finds the code there.
     """
     modules = [importlib.import_module(name) for name in LOOPS]
     with scratch("warm") as folder:

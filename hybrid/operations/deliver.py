@@ -19,7 +19,7 @@ import pyarrow.parquet as pq
 from pydantic import Field, model_validator
 
 from hybrid.base.atomic import atomic_file, make_private, write_text
-from hybrid.base.errors import ConfigError, HybridError, OutputError, Problem
+from hybrid.base.errors import ConfigError, HybridError, OutputError, Problem, refuse
 from hybrid.base.hashing import fingerprint
 from hybrid.base.options import Options
 from hybrid.base.ownership import CERTIFICATE, RELEASES_LOCK
@@ -103,25 +103,12 @@ def deliver(
 ) -> list[str]:
     """Bring a release to all targets that do not have it yet.
 
-    Parameters
-    ----------
-    data : mapping of str to DataOptions
-        Source of every released table, by the name of its file without the suffix, and what its columns are.
-    folder : Path
-        What relative paths are relative to.
-    private_dir : Path
-        The private zone, where it is remembered who has which release.
+    ``data`` has the source of every released table, by the name of its file without the suffix, and what its columns
+    are; relative paths start at ``folder``; the private zone remembers who has which release. Gives the targets that
+    got it now.
 
-    Returns
-    -------
-    list of str
-        The targets that got it now.
-
-    Raises
-    ------
-    NotDelivered
-        Targets that could not be reached or refused; all others have the release, the next call tries again. Or what
-        :func:`check_targets` refuses, and then no target has it. The text says that the release is published.
+    NotDelivered, which says that the release is published: targets could not be reached or refused, while all others
+    have the release, and the next call tries again. Or what :func:`check_targets` refuses, and then no target has it.
     """
     done = []
     with _of_release(release.name):
@@ -142,8 +129,7 @@ def deliver(
             ledger.deliver(release.name, target.name)
             logger.info("release %s delivered to %s", release.name, target.name)
             done.append(target.name)
-        if problems:
-            raise OutputError(problems)
+        refuse(problems, OutputError)
     return done
 
 
@@ -161,10 +147,7 @@ def _of_release(name: str) -> Iterator[None]:
 def recall(options: DeliverOptions, names: Iterable[str], data_set: str, private_dir: Path) -> None:
     """Take withdrawn releases out of a warehouse that holds versions.
 
-    Raises
-    ------
-    HybridError
-        The warehouse cannot be reached or refused; the next call tries again.
+    If the warehouse cannot be reached or refuses, the next call tries again.
     """
     target, gone = options.sql, {given.release for given in Ledger(private_dir).withdrawals()}
     if target is None or target.versions is None or not gone:
@@ -181,20 +164,8 @@ def check_targets(
 ) -> None:
     """Refuse targets whose delivery would destroy the source or the releases.
 
-    Parameters
-    ----------
-    releases_dir : Path, optional
-        The folder of all releases.
-
-    Raises
-    ------
-    ConfigError
-        A table is one that a source reads, also through views, or several tables would go into one; the folder is that
-        of the releases or lies in it.
-    OutputError
-        A table is a view.
-    HybridError
-        A database cannot be reached, or its driver is not installed.
+    A table must be none that a source reads, also through views, no view, and that of one released table alone; the
+    folder must not be that of the releases or lie in it.
     """
     if options.folder is not None and not is_url(options.folder):
         target = _local(options.folder, folder).resolve()

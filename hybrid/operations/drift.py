@@ -14,11 +14,11 @@ import os
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any, Literal, Self
+from typing import Literal, Self
 
 import numpy as np
 import pandas as pd
-from pydantic import Field, model_validator
+from pydantic import Field, TypeAdapter, model_validator
 
 from hybrid.base.arrays import Array
 from hybrid.base.errors import OutputError
@@ -65,7 +65,6 @@ class ColumnStatistics:
     """Distribution of the rows of one column."""
 
     kind: Kind
-    """Of the column."""
     missing: int
     """Rows without a value."""
     edges: tuple[float, ...] = ()
@@ -83,27 +82,16 @@ class TableStatistics:
     rows: int
     columns: dict[str, ColumnStatistics]
 
-    def to_json(self) -> dict[str, Any]:
-        """As a dictionary of JSON types."""
-        columns = {name: vars(column) | {"kind": str(column.kind)} for name, column in self.columns.items()}
-        return {"rows": self.rows, "columns": columns}
 
-    @classmethod
-    def from_json(cls, content: Mapping[str, Any]) -> TableStatistics:
-        return cls(int(content["rows"]), {name: _column(about) for name, about in content["columns"].items()})
+STATISTICS = TypeAdapter(dict[str, TableStatistics])
+"""Statistics of tables by their names, as JSON."""
 
 
 def describe(table: Table, secret: bytes, like: TableStatistics | None = None) -> TableStatistics:
     """Count the rows of every column.
 
-    Parameters
-    ----------
-    table : Table
-        n rows.
-    secret : bytes
-        Key of the hashes (HMAC-SHA256) that replace categories.
-    like : TableStatistics, optional
-        Take its bins and categories, so that the two can be compared; columns it lacks get their own.
+    Categories become hashes (HMAC-SHA256) under the key ``secret``. With ``like``, its bins and categories are taken,
+    so that the two can be compared; columns it lacks get their own.
     """
     known = {} if like is None else like.columns
     columns = {column.name: _describe(table.frame[column.name], column, secret, known) for column in table.schema}
@@ -151,16 +139,6 @@ def _tag(secret: bytes, text: str) -> str:
     return hmac.new(secret, text.encode(), hashlib.sha256).hexdigest()[: 2 * _TAG_BYTES]
 
 
-def _column(about: Mapping[str, Any]) -> ColumnStatistics:
-    return ColumnStatistics(
-        Kind(about["kind"]),
-        int(about["missing"]),
-        tuple(about["edges"]),
-        tuple(about["categories"]),
-        tuple(about["counts"]),
-    )
-
-
 Status = Literal["pass", "warn", "stop"]
 _SURE = 0.999
 _PRIOR = 0.5
@@ -184,16 +162,9 @@ class DriftFinding:
 def compare(old: TableStatistics, new: TableStatistics, options: DriftOptions) -> tuple[DriftFinding, ...]:
     """List the changes since the last release.
 
-    Parameters
-    ----------
-    new : TableStatistics
-        Of tonight's, counted in the bins of ``old``.
-
-    Returns
-    -------
-    tuple of DriftFinding
-        Rows first, then every column of either table. A column that is new, gone or of another kind is a stop. A
-        column's limit is raised to what chance alone would exceed once in a thousand columns.
+    ``new`` was counted in the bins of ``old``. Rows come first, then every column of either table. A column that is
+    new, gone or of another kind is a stop. A column's limit is raised to what chance alone would exceed once in a
+    thousand columns.
     """
     return (_rows(old.rows, new.rows, options), *_columns(old, new, options))
 
@@ -203,15 +174,8 @@ def compare_tables(
 ) -> tuple[DriftFinding, ...]:
     """List the changes of all tables since the last release.
 
-    Parameters
-    ----------
-    old, new : mapping of str to TableStatistics
-        By the name of the table; the empty name where there is only one.
-
-    Returns
-    -------
-    tuple of DriftFinding
-        As :func:`compare`, with the names of tables. A table that is new or gone is a stop.
+    As :func:`compare`, with the names of tables; where there is only one, its name is empty. A table that is new or
+    gone is a stop.
     """
     return tuple(finding for name in dict.fromkeys([*old, *new]) for finding in _table(name, old, new, options))
 
@@ -317,7 +281,7 @@ class Baseline:
 
 def keep_baseline(private_dir: Path, data_set: str, data_tag: str, baseline: Baseline) -> None:
     """Keep the baseline for the next night under the tag of the source (mode 0600)."""
-    statistics = {name: table.to_json() for name, table in baseline.statistics.items()}
+    statistics = STATISTICS.dump_python(dict(baseline.statistics), mode="json")
     content = {"format": FORMAT, "statistics": statistics, "seconds": dict(baseline.seconds)}
     keep_private(_path(private_dir, data_set, data_tag), json.dumps(content).encode(), KEPT_DAYS)
 
@@ -330,7 +294,7 @@ def find_baseline(private_dir: Path, data_set: str, data_tag: str) -> Baseline |
         if content["format"] > FORMAT:
             raise OutputError(f"{path}: a newer version of this program wrote it", hint="use that version")
         tables = content["statistics"] if content["format"] == FORMAT else {"": content["statistics"]}
-        found = Baseline({name: TableStatistics.from_json(one) for name, one in tables.items()}, content["seconds"])
+        found = Baseline(STATISTICS.validate_python(tables), content["seconds"])
         os.utime(path)
     except (OSError, ValueError, LookupError, TypeError, AttributeError):
         return None

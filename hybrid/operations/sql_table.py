@@ -37,20 +37,11 @@ def replace_sql_tables(tables: Mapping[str, Table], url_env: str, release: str) 
 
     Tables that do not exist are made.
 
-    Readers see the old rows until all new ones are complete; rights and views stay as they are. Killed at any
-    point, the database keeps the old rows of all tables.
+    Readers see the old rows until all new ones are complete; rights and views stay as they are. Killed at any point,
+    the database keeps the old rows of all tables.
 
-    Parameters
-    ----------
-    tables : mapping of str to Table
-        What each target holds afterwards. A target is a table, with its schema if it is not the default one.
-
-    Raises
-    ------
-    ConfigError, MissingExtraError, DataError
-        As :func:`hybrid.table.sources.sql.read_sql`.
-    OutputError
-        A target holds rows that this program did not deliver, or has other columns; all are as they were.
+    A target is a table, with its schema if it is not the default one. One that holds rows which this program did not
+    deliver, or has other columns, is refused, and all are as they were.
     """
     sqlalchemy()
     with connect(url_env, ", ".join(tables), read_only=False) as connection:
@@ -85,17 +76,7 @@ def check_sql_tables(targets: Sequence[str], url_env: str) -> None:
 def refuse_source(source: SqlOptions | None, url_env: str, target: str) -> None:
     """Refuse a target that the source reads, also through views.
 
-    Parameters
-    ----------
-    source : SqlOptions or None
-        The source, if it is a database.
-
-    Raises
-    ------
-    ConfigError
-        The source reads the target, or the target is the table of deliveries.
-    HybridError
-        The database cannot be reached.
+    The table of deliveries is refused, too.
     """
     name = _name(target)
     if name == MARKS:

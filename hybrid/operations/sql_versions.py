@@ -18,7 +18,7 @@ from typing import Any
 
 import pyarrow as pa
 
-from hybrid.base.errors import ConfigError, OutputError, Problem
+from hybrid.base.errors import ConfigError, OutputError, Problem, refuse
 from hybrid.table.arrow import plain_schema
 from hybrid.table.spark import SparkWarehouse
 from hybrid.table.warehouse import Warehouse, open_warehouse
@@ -82,23 +82,11 @@ def deliver_versions(
     the one view is switched by one statement. Killed at any point, the next call does what is missing. Then withdrawn
     and surplus versions are dropped.
 
-    Parameters
-    ----------
-    tables : mapping of str to callable
-        Rows of each released table, by the view that shows them: its name, with its schema if that is not the default
-        one.
-    data_set, release : str
-        Name of the data set, and of the release.
-    keep : int or None
-        Newest versions that stay, 1 or more; None: all.
+    ``tables`` has the rows of each released table, by the view that shows them: its name, with its schema if that is
+    not the default one. Of the newest versions so many stay; all without ``keep``.
 
-    Raises
-    ------
-    ConfigError, MissingExtraError, UnreachableError, DataError
-        As :func:`hybrid.table.warehouse.open_warehouse`; the warehouse is one that versions are not written to.
-    OutputError
-        A table or view of a name that is needed was not made here, or is that of another data set; all such at once,
-        before anything is written. Or a version to be dropped holds other rows than those delivered.
+    A table or view of a name that is needed that was not made here, or is that of another data set, is refused: all
+    such at once, before anything is written. So is a version to be dropped that holds other rows than those delivered.
     """
     with _opened(url_env, tables) as warehouse:
         _refuse_foreign(warehouse, tables, data_set, release)
@@ -194,8 +182,7 @@ def _refuse_foreign(
                 problems.append(Problem(message, hint))
             elif made is not None and data_set is not None and made.data_set != data_set:
                 problems.append(Problem(f"{name}: the {kind} is of the data set {made.data_set}, not {data_set}", hint))
-    if problems:
-        raise OutputError(problems)
+    refuse(problems, OutputError)
 
 
 def _write(warehouse: Warehouse, view: str, rows: Rows, data_set: str, release: str) -> None:
@@ -266,8 +253,7 @@ def _drop_old(warehouse: Warehouse, views: Collection[str], keep: int | None, wi
                     f"{table}: the rows are not those that were delivered; it was left as it is", "drop it yourself"
                 )
             )
-    if problems:
-        raise OutputError(problems)
+    refuse(problems, OutputError)
 
 
 def _versions(warehouse: Warehouse, view: str) -> dict[str, Version]:

@@ -57,19 +57,8 @@ class Guarantee:
 
 
 def guarantee(k: int, beta: float, epsilon: float) -> Guarantee:
-    """The exact delta of the mechanism, to six digits.
+    """The exact delta of the mechanism, to six digits: of k of 1 or more, beta in (0, 1), epsilon of 0 or more.
 
-    Parameters
-    ----------
-    k : int
-        At least 1.
-    beta : float
-        In (0, 1).
-    epsilon : float
-        0 or more.
-
-    Notes
-    -----
     The likelihood ratio of the two counts, n * (1 - beta) / (n - j), grows with j. So the events that matter are
     {count >= J} of the one direction and {count < J} of the other, for J >= k, whose divergences are, with p and S the
     probabilities and the tail of Binomial(n - 1, beta) and F the distribution function of Binomial(n, beta),
@@ -84,10 +73,7 @@ def guarantee(k: int, beta: float, epsilon: float) -> Guarantee:
     """
     _check(k, beta)
     _check_epsilon(epsilon)
-    best = _largest(k, beta, min(epsilon, _LARGEST), _up)
-    if -math.expm1(min(epsilon, _LARGEST) + math.log1p(-beta)) > _NONE:
-        best = max(best, _largest(k, beta, -epsilon, _down))
-    return Guarantee(k, beta, epsilon, min(best / math.log(10), 0.0))
+    return Guarantee(k, beta, epsilon, min(_largest_of_both(k, beta, epsilon) / math.log(10), 0.0))
 
 
 def epsilon_for(k: int, beta: float, delta: float) -> Guarantee | None:
@@ -126,32 +112,16 @@ def delta_of_sampling_last(k: int, beta: float) -> float:
 def delta_of_large_class(size: int, beta: float, epsilon: float) -> float:
     """Delta for members of large classes, where sampling comes last.
 
-    Parameters
-    ----------
-    size : int
-        Least number of records of the class with that person, more than k, so that it shows without him, too.
-    beta : float
-        In (0, 1).
-    epsilon : float
-        0 or more.
+    ``size`` is the least number of records of the class with that person, more than k, so that it shows without him,
+    too. Delta is the largest hockey-stick divergence of Binomial(n, beta) and Binomial(n - 1, beta), in both
+    directions, over all n of at least ``size``; it falls with ``size``, exponentially where epsilon is above 0.
 
-    Returns
-    -------
-    float
-        The largest hockey-stick divergence of Binomial(n, beta) and Binomial(n - 1, beta), in both directions, over
-        all n of at least ``size``; it falls with ``size``, exponentially where epsilon is above 0.
-
-    Notes
-    -----
     No count is hidden, so the best event for n has the threshold floor(n * gamma) + 1 (see :func:`guarantee`), and
     divergences rise and then fall with n: those of smaller thresholds than that of ``size`` are largest at ``size``.
     """
     _check(size, beta)
     _check_epsilon(epsilon)
-    largest = _largest(1, beta, min(epsilon, _LARGEST), _up, size)
-    if -math.expm1(min(epsilon, _LARGEST) + math.log1p(-beta)) > _NONE:
-        largest = max(largest, _largest(1, beta, -epsilon, _down, size))
-    return float(math.exp(min(largest, 0.0)))
+    return float(math.exp(min(_largest_of_both(1, beta, epsilon, size), 0.0)))
 
 
 def large_class(beta: float, epsilon: float, delta: float) -> int:
@@ -192,6 +162,15 @@ def _check(k: int, beta: float) -> None:
             f"beta = {beta:g} is not in (0, 1); without sampling there is no differential privacy",
             hint="set sample.beta below 1",
         )
+
+
+def _largest_of_both(k: int, beta: float, epsilon: float, size: int = 1) -> float:
+    """As :func:`_largest`, of both directions."""
+    most = min(epsilon, _LARGEST)
+    best = _largest(k, beta, most, _up, size)
+    if -math.expm1(most + math.log1p(-beta)) > _NONE:
+        best = max(best, _largest(k, beta, -epsilon, _down, size))
+    return best
 
 
 def _largest(

@@ -73,9 +73,7 @@ class Anonymization:
     config: RunConfig
     """Sampling, and where the trade-off curve is computed."""
     options: AnonymizeOptions
-    """Its section ``anonymize``."""
     transition: TransitionOptions
-    """Its section ``transition``."""
     hierarchies: Mapping[str, Hierarchy]
     """One per quasi-identifier."""
     population: Table | None
@@ -84,17 +82,13 @@ class Anonymization:
     """The training records, without identifiers: quasi-identifiers as they are, other columns protected unless
     protection is off."""
     seed: int
-    """The source of all randomness."""
     compute: Compute
-    """Computes and keeps stages."""
     progress: Progress
-    """Called by the search."""
     protection: Protection | None = None
     """What the protection of values changed in ``train``."""
     static: tuple[str, ...] | None = None
     """Columns with one value per person; None where the generator draws single rows."""
     rules: Rules = NO_RULES
-    """Rules that restored rows must keep."""
     ties: tuple[Gap, ...] = ()
     """Those of dates that protection counts from another one of their row."""
     public: frozenset[str] = frozenset()

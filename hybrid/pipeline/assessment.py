@@ -23,7 +23,7 @@ from hybrid.evaluation.run_metrics import remembering
 from hybrid.pipeline.config import RunConfig
 from hybrid.pipeline.evaluation_price import untried
 from hybrid.pipeline.generation import learned_again
-from hybrid.pipeline.power import judged_table, measure_power_of
+from hybrid.pipeline.power import judged_table, measure_power
 from hybrid.pipeline.risk import leak_of
 from hybrid.pipeline.stages import EVALUATE, evaluation_of, libraries
 from hybrid.publication.asked import asked
@@ -42,10 +42,7 @@ ONLY_COMPARED = "configurations that are only compared are not attacked so"
 class Assessment:
     """Evaluation of the tables of one table's run.
 
-    Parameters
-    ----------
-    run : TableRun
-        Makes the tables, and keeps what is found here.
+    ``run`` makes the tables, and keeps what is found here.
     """
 
     attack: Callable[[], Evaluation] | None = None
@@ -99,7 +96,7 @@ class Assessment:
         run = self.run
         judged = [fold.assessment._judged_table for fold in run.folds or (run,)]
         found = run.evaluated("synthetic")
-        return measure_power_of(judged, found, run.policy, run.seed, run.progress, confidence, self.people)
+        return measure_power(judged, found, run.policy, run.seed, run.progress, confidence, self.people)
 
     @property
     def _judged_table(self) -> Context:
@@ -214,7 +211,7 @@ class Assessment:
         return pooled_evaluation(own, found, self._metrics_of_folds)
 
     def of(self, subject: Subject) -> Evaluation:
-        """Evaluation of one judged table; errors as :meth:`hybrid.pipeline.table_run.TableRun.evaluated`."""
+        """Evaluation of one judged table."""
         if subject in self._measured:
             found, seconds = self._measured[subject]
             took(seconds)

@@ -16,12 +16,7 @@ from hybrid.table.read_options import ColumnOptions
 class Beside:
     """Tables that a configuration names beside its records, each read once, when it is first used.
 
-    Parameters
-    ----------
-    config : RunConfig
-        Names the files.
-    people : callable or None
-        Gives the columns of the people who are looked up in a register; None: of this table, nobody is.
+    ``people`` gives the columns of the people who are looked up in a register; None: of this table, nobody is.
     """
 
     def __init__(self, config: RunConfig, people: Callable[[], Schema] | None) -> None:
@@ -56,10 +51,7 @@ def load_population(config: RunConfig) -> Table | None:
 def load_register(config: RunConfig, people: Schema) -> Table | None:
     """Register in which an attacker looks people up, with the columns that are compared; None where there is none.
 
-    Parameters
-    ----------
-    people : Schema
-        Columns of the people that are looked up; those of the register get their kinds.
+    ``people`` has the columns of the people that are looked up; those of the register get their kinds.
     """
     options = config.evaluate.attacker_register
     if options is None:

@@ -50,27 +50,15 @@ def stage_keys(
 ) -> dict[str, str]:
     """Keys of a configuration's kept stages, in order of the stages.
 
-    Parameters
-    ----------
-    seed, split_seed : int
-        The source of all randomness, and of that of the split.
-    data : str
-        Fingerprint of the table with its hierarchies.
-    must_detect : any, optional
-        Rules about excesses and leaks that the policy must detect; None where no leaks are planted.
-    judged_by : Policy, optional
-        Asks for metrics; None: no verdict comes of it, so that no attacker repeats the process unless asked for.
-    beside : Beside, optional
-        Tables that the configuration names beside this one.
+    ``data`` is the fingerprint of the table with its hierarchies, ``must_detect`` the rules about excesses and leaks
+    that the policy must detect (None where no leaks are planted), ``judged_by`` the policy that asks for metrics (None:
+    no verdict comes of it, so that no attacker repeats the process unless asked for).
 
-    Returns
-    -------
-    dict of str to str
-        protect, anonymize, tradeoff, sample, transition, synthesize, filter, baseline, and evaluate-original,
-        -anonymized, -synthetic, -baseline, and power, as far as they exist. Equal keys are equal results: a key
-        covers the options, the keys of the stages before, the version and the source code of the package and the
-        versions of the libraries that can change a result. An option that changes nothing, such as ``beta`` without
-        sampling, does not count.
+    The stages are protect, anonymize, tradeoff, sample, transition, synthesize, filter, baseline, and
+    evaluate-original, -anonymized, -synthetic, -baseline, and power, as far as they exist. Equal keys are equal
+    results: a key covers the options, the keys of the stages before, the version and the source code of the package and
+    the versions of the libraries that can change a result. An option that changes nothing, such as ``beta`` without
+    sampling, does not count.
     """
     anonymize, transition, sample = config.anonymize, config.transition, config.sample.effective
     population, totals, register = (

@@ -15,7 +15,6 @@ from hybrid.base.errors import ConfigError, Finding, HybridError, Problem
 from hybrid.base.manifest import Recorder
 from hybrid.base.progress import silent
 from hybrid.base.rng import fresh_seed, rng_for
-from hybrid.evaluation.attacks.retraining import most_rows, trainings
 from hybrid.evaluation.options import TORCH_HINT, RetrainOptions
 from hybrid.evaluation.run_metrics import check_options
 from hybrid.hierarchy.load import load_hierarchies
@@ -26,7 +25,7 @@ from hybrid.pipeline.conditions import refuse_misfit, selection
 from hybrid.pipeline.config import RunConfig
 from hybrid.pipeline.contradictions import refuse_contradictions
 from hybrid.pipeline.early_refusals import too_great_k
-from hybrid.pipeline.evaluation_price import foreseen_evaluation, repeated_seconds, untried
+from hybrid.pipeline.evaluation_price import foreseen_evaluation, repeated_seconds, trainings_of, untried
 from hybrid.pipeline.identifying_texts import identifying_problems, kept_columns
 from hybrid.pipeline.inputs import WarehouseInputs
 from hybrid.pipeline.level_findings import columns_of, level_findings, put_back, technique_findings
@@ -61,16 +60,9 @@ _LONGEST_EXAMPLE = 60
 def diagnose(config: RunConfig, store: Store | None = None) -> list[Finding]:
     """All findings about a configuration and its data that need no run, not only the first problem.
 
-    Parameters
-    ----------
-    store : Store, optional
-        Where runs keep their stages: what a run will protect and search is taken from there, or left there for it.
-
-    Returns
-    -------
-    list of Finding
-        What is fine, then errors, then notes. Messages hold no cell values. Of linked tables: of the references, then
-        of every table about people, each with the name of its table.
+    What is fine, then errors, then notes; messages hold no cell values. Of linked tables: of the references, then of
+    every table about people, each with the name of its table. What a run will protect and search is taken from
+    ``store``, or left there for it.
     """
     return _in_order(_of_linked(config) if config.is_linked else diagnose_table(config, store=store))
 
@@ -88,12 +80,8 @@ def diagnose_table(
 ) -> list[Finding]:
     """Findings about one table.
 
-    Parameters
-    ----------
-    table : Table, optional
-        Where it was read already.
-    above : mapping of str to str
-        Columns of the person table that stand beside it, and what constraints call them.
+    ``table`` is given where it was read already; ``above`` are columns of the person table that stand beside it, and
+    what constraints call them.
     """
     findings: list[Finding] = []
     _attempt(findings, lambda: refuse_contradictions(config))
@@ -152,19 +140,14 @@ def _policy(policy: Policy) -> Iterator[Finding]:
 
 def _retrainings(config: RunConfig, table: Table, policy: Policy | None) -> Iterator[Finding]:
     options = config.evaluate.retrain
-    if options is None:
+    count, rows = trainings_of(config, policy, table)
+    if options is None or not count:
         return
-    schema = table.schema.without_identifiers()
-    secrets = config.evaluate.secrets or schema.sensitive or schema.targets
-    metrics = asked(policy, config.evaluate)
-    count = trainings(options, metrics, len(secrets)) * len(options.stages)
     limit = "" if options.seconds is None else f", each attack at most {options.seconds:g} s"
     name = config.synthesize.generator
-    if not count:
-        return
     yield Finding(
         "note",
-        f"evaluate.retrain trains {name} {count:,} times on up to {most_rows(options, metrics):,} records{limit}",
+        f"evaluate.retrain trains {name} {count:,} times on up to {rows:,} records{limit}",
         "fewer evaluate.retrain.canaries, shadows, tests or halves; more canaries together; a limit in seconds",
     )
 
@@ -417,7 +400,9 @@ def _of_linked(config: RunConfig) -> list[Finding]:
         tables = run.tables
     except HybridError as error:
         return [Finding.error(problem) for problem in error.problems]
-    findings = [*_references(run), *_targets(config), *_repetition(run)]
+    findings = list(_references(run))
+    _attempt(findings, lambda: check_targets(config.nightly.deliver, config.sources, config.folder))
+    findings += _repetition(run)
     identifying = [in_table(*found) for found in run.identifying]
     findings += map(Finding.error, identifying)
     joint, said = {one.message for one in identifying}, set[str]()
@@ -457,7 +442,7 @@ def _own_part(name: str, table: TableRun) -> tuple[RunConfig, tuple[str, ...]]:
     and so are attacks that repeat the whole process.
     """
     nightly = table.config.nightly.model_copy(update={"deliver": DeliverOptions()})
-    policy = _policy_of(table)
+    policy = _attempt([], lambda: table.policy)
     alone = tuple(one.name for one in asked(policy, table.assessment.measured_alone) if "trainings" not in one.needs)
     evaluate = table.assessment.measured_alone.model_copy(update={"metrics": alone, "also": ()})
     config = table.config.model_copy(update={"nightly": nightly, "evaluate": evaluate})
@@ -468,15 +453,8 @@ def _own_part(name: str, table: TableRun) -> tuple[RunConfig, tuple[str, ...]]:
     return config.model_copy(update={"split": split}), tuple(settled)
 
 
-def _policy_of(table: TableRun) -> Policy | None:
-    try:
-        return table.policy
-    except HybridError:
-        return None
-
-
 def _repetition(run: Pipeline) -> Iterator[Finding]:
-    config, policy = run.config, _policy_of(run.person)
+    config, policy = run.config, _attempt([], lambda: run.person.policy)
     if not any("trainings" in metric.needs for metric in asked(policy, config.evaluate)):
         return
     try:
@@ -489,13 +467,6 @@ def _repetition(run: Pipeline) -> Iterator[Finding]:
         return
     seconds = repeated_seconds(config, retrain or RetrainOptions(), *tables) * slowness()
     yield Finding("note", f"evaluate: at most {in_words(seconds)} of one core to repeat the making of all tables")
-
-
-def _targets(config: RunConfig) -> Iterator[Finding]:
-    try:
-        check_targets(config.nightly.deliver, config.sources, config.folder)
-    except HybridError as error:
-        yield from map(Finding.error, error.problems)
 
 
 def _references(run: Pipeline) -> Iterator[Finding]:

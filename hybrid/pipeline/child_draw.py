@@ -70,18 +70,9 @@ class Anchor:
 def find_anchors(table: Table, parents: Table, rows: Rows) -> list[Anchor]:
     """Dates of rows that lie close to a date of their parents.
 
-    Parameters
-    ----------
-    table : Table, n rows
-    parents : Table, m rows
-    rows : numpy.ndarray, shape (n,), int64
-        Parent of each row.
-
-    Returns
-    -------
-    list of Anchor
-        For each date or time of the rows the parents' date that is known for all of them and whose distance spreads
-        least, if it spreads less than :data:`CLOSER` of the date itself (middle half of the values).
+    Of each date or time of the rows (``rows``: parent of each) it is the parents' date that is known for all of them
+    and whose distance spreads least, if it spreads less than :data:`CLOSER` of the date itself (middle half of the
+    values).
     """
     found = []
     for column in table.schema:
@@ -126,14 +117,7 @@ class Floor:
 def find_floors(table: Table, parents: Table, rows: Rows, anchors: Collection[Anchor]) -> list[Floor]:
     """Dates of rows that are in no row before a date of their parents, though dates of others would be.
 
-    Parameters
-    ----------
-    table : Table, n rows
-    parents : Table, m rows
-    rows : numpy.ndarray, shape (n,), int64
-        Parent of each row.
-    anchors : collection of Anchor
-        Dates that are counted from a date of the parent.
+    ``rows`` has the parent of each row; ``anchors`` are dates that are counted from a date of the parent.
     """
     counted = {(one.column, one.parent) for one in anchors if one.later}
     pairs = (
@@ -180,14 +164,8 @@ def _with(table: Table, name: str, kind: Kind, values: pd.Series) -> Table:
 def with_columns_of(table: Table, other: Table, rows: Rows, names: Mapping[str, str]) -> Table:
     """The table with columns of another one.
 
-    Parameters
-    ----------
-    table : Table, n rows
-    other : Table, m rows
-    rows : numpy.ndarray, shape (n,), int64
-        Row of ``other`` that each row belongs to.
-    names : mapping of str to str
-        Columns of ``other``, and what they are called; a column of ``table`` with that name is replaced.
+    ``rows`` has the row of ``other`` that each row belongs to, ``names`` the columns of ``other`` and what they are
+    called; a column of ``table`` with that name is replaced.
     """
     added = {new: other.frame[old].take(rows).reset_index(drop=True) for old, new in names.items()}
     kept = [column for column in table.schema if column.name not in added]
@@ -226,7 +204,6 @@ class DrawnParents:
     table: Table
     """Everything that the rows of a child may depend on; n rows."""
     people: Table
-    """The persons."""
     persons: Rows
     """Row of ``people`` of each parent; shape (n,), int64."""
 
@@ -236,7 +213,6 @@ class ChildDraw:
     """Learning and drawing of one table, with its constraints held."""
 
     options: SynthesizeOptions
-    """The generator."""
     rules: Rules
     """Constraints that the table's rows keep; they may name columns of the person."""
     anchors: Sequence[Anchor]
@@ -246,11 +222,8 @@ class ChildDraw:
     static: Mapping[str, str]
     """Columns of the person table, and what they are called beside the rows."""
     seed: int
-    """The source of all randomness."""
     progress: Progress
-    """Called while the generator learns."""
     store: Store
-    """Keeps the model."""
     where: str | None = None
     """The condition that the drawn persons meet: other draws than without one."""
     only_kept: bool = False
@@ -265,21 +238,12 @@ class ChildDraw:
     ) -> tuple[Table, Redrawn | None]:
         """Learn real rows given their parents, and draw rows of other parents.
 
-        Parameters
-        ----------
-        learned : Table, n rows
-            Rows with the columns of their person; ``persons`` has the position of each row's parent.
-        parents : Table
-            Rows of the parent table that are learned from.
-        dated : Table
-            The same rows with the dates from which those of ``learned`` are counted: in ``parents``, dates may have
-            been drawn anew below a label.
+        ``persons`` of the learned rows is the position of each row's parent in ``parents``. ``dated`` are the same
+        parents with the dates from which those of ``learned`` are counted: in ``parents``, dates may have been drawn
+        anew below a label.
 
-        Returns
-        -------
-        tuple of Table and Redrawn or None
-            Rows with the columns of their person, ``persons`` as in ``learned`` but of ``drawn``, ascending; and the
-            rows that were drawn again to keep the constraints.
+        Gives rows with the columns of their person, ``persons`` as in ``learned`` but of ``drawn``, ascending; and the
+        rows that were drawn again to keep the constraints.
         """
         form = Form.of(self.rules, learned, [*self.static.values()], rng_for(self.seed, "repair records"))
         encoded = form.encoded

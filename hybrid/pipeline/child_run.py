@@ -48,56 +48,31 @@ from hybrid.table.split import Parts
 T = TypeVar("T")
 
 
-class GivenInputs(Inputs):
-    """Inputs of a pipeline whose table was read with the others.
+class ChildInputs(Inputs):
+    """Inputs of a table below the person table, which has the training and the control persons.
 
-    Parameters
-    ----------
-    config : RunConfig
-        Of the pipeline.
-    table : Table
-        The table, with the person of each row.
-    progress : Progress
-        Called by nothing here.
-    people : TableRun, optional
-        The person table, which has the training and the control persons.
-    generalized : sequence of str
-        Quasi-identifiers of a table below it.
+    ``table`` was read with the others, and has the person of each row; ``generalized`` are its quasi-identifiers.
     """
 
     def __init__(
-        self,
-        config: RunConfig,
-        table: Table,
-        progress: Progress,
-        people: TableRun | None = None,
-        generalized: Sequence[str] = (),
+        self, config: RunConfig, table: Table, progress: Progress, people: TableRun, generalized: Sequence[str]
     ) -> None:
-        super().__init__(config, Recorder(), progress)
-        self._given, self._people, self._generalized = table, people, generalized
-
-    @cached_property
-    def table(self) -> Table:
-        return self._given
+        super().__init__(config, Recorder(), progress, table)
+        self._people, self._generalized = people, generalized
 
     @cached_property
     def hierarchies(self) -> dict[str, Hierarchy]:
-        """Those of the table's own quasi-identifiers."""
-        if self._people is None:
-            return super().hierarchies
-        return load_hierarchies(self._given.only(self._generalized), self.config.hierarchy_sources)
+        return load_hierarchies(self.table.only(self._generalized), self.config.hierarchy_sources)
 
     @cached_property
     def beside(self) -> Beside:
         """People are looked up by the person table."""
-        return super().beside if self._people is None else Beside(self.config, None)
+        return Beside(self.config, None)
 
-    def split(self, seed: int) -> Parts:
-        if self._people is None:
-            return super().split(seed)
+    def split(self, seed: int) -> Parts:  # noqa: ARG002
         control, release = self._people.control, self._people.parts.release
-        others = (None if part is None else _of(self._given, part) for part in (control, release))
-        return Parts(_of(self._given, self._people.train), *others)
+        others = (None if part is None else _of(self.table, part) for part in (control, release))
+        return Parts(_of(self.table, self._people.train), *others)
 
 
 @dataclass(frozen=True)
@@ -123,12 +98,7 @@ class Link:
     def dependable(self, parents: Table, children: Mapping[str, Rows] | None = None) -> Table:
         """Columns that rows may depend on: the parent's, under its name, and numbers of rows of the siblings.
 
-        Parameters
-        ----------
-        parents : Table, n rows
-            The parent table, real or drawn.
-        children : mapping of str to numpy.ndarray
-            Position in ``parents`` of the parent of each row of each sibling.
+        ``children`` has the position in ``parents`` of the parent of each row of each sibling.
         """
         used = [column.name for column in parents.schema.without_identifiers() if column.role is not Role.WEIGHT]
         table = renamed(parents, {name: f"{self.parent_name}.{name}" for name in used})
@@ -160,16 +130,8 @@ class DrawnRows:
 class ChildRun(TableRun):
     """Run of a table below the person table.
 
-    Parameters
-    ----------
-    config : RunConfig
-        Of the view.
-    link : Link
-        Where it belongs.
-    table : Table
-        The source, with the person of each row.
-    store, progress, judge_power
-        As for :class:`hybrid.pipeline.table_run.TableRun`.
+    ``table`` is the source, with the person of each row; other arguments as for
+    :class:`hybrid.pipeline.table_run.TableRun`.
     """
 
     def __init__(
@@ -184,7 +146,7 @@ class ChildRun(TableRun):
     ) -> None:
         joined = with_columns_of(table, link.people.table, table.persons, link.static)
         generalized = link.people.config.generalized_below(link.name)
-        inputs = GivenInputs(config, joined, progress, link.people, generalized)
+        inputs = ChildInputs(config, joined, progress, link.people, generalized)
         super().__init__(config, None, store, progress, inputs, judge_power=judge_power)
         self.link, self.name, self.generalized = link, link.name, generalized
         self.behind = fingerprint(link.people.behind, link.people.keys, link.name)
@@ -408,12 +370,8 @@ class ChildRun(TableRun):
     def drawn_below(self, drawn: Mapping[str, DrawnRows], attempt: int = 0) -> DrawnRows:
         """Rows of drawn parents.
 
-        Parameters
-        ----------
-        drawn : mapping of str to DrawnRows
-            Rows of the person table, the parent table and the tables with the same parent that were drawn before.
-        attempt : int
-            Number of the draw: those after the first come from the same model, with random numbers of their own.
+        ``drawn`` are rows of the person table, the parent table and the tables with the same parent that were drawn
+        before. Draws after the first (``attempt``) come from the same model, with random numbers of their own.
         """
         link, (learned, ids) = self.link, self.kept
         parents, of_source = link.parent.kept

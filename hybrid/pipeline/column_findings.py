@@ -90,17 +90,9 @@ def _about_column(table: Table, name: str) -> Iterator[Finding]:
 def constraint_findings(config: RunConfig, table: Table, above: Mapping[str, str]) -> list[Finding]:
     """Check every constraint against the columns and the rows of the source.
 
-    Parameters
-    ----------
-    above : mapping of str to str
-        Columns of the person table beside a table, and what constraints call them.
-
-    Returns
-    -------
-    list of Finding
-        Errors where columns do not fit, or where no row keeps all constraints; a note for each that some rows break
-        (as :func:`~hybrid.constraints.discover.discover` judges it), or whose rule few people do not fit. Small counts
-        are masked.
+    Errors where columns do not fit, or where no row keeps all constraints; a note for each that some rows break (as
+    :func:`~hybrid.constraints.discover.discover` judges it), or whose rule few people do not fit. Small counts are
+    masked. ``above``: columns of the person table beside a table, and what constraints call them.
     """
     try:
         refuse_misfits(config.constraints, table.schema)

@@ -10,7 +10,7 @@ import numpy as np
 import pandas as pd
 
 from hybrid.base.arrays import Codes, Mask
-from hybrid.base.errors import ConfigError, Problem
+from hybrid.base.errors import ConfigError, Problem, refuse
 from hybrid.base.rng import rng_for
 from hybrid.constraints import DrawCondition, Redrawn
 from hybrid.pipeline.config import RunConfig
@@ -30,12 +30,7 @@ BALANCED = (Kind.CATEGORICAL, Kind.BOOLEAN, Kind.INTEGER)
 class ValueCondition(DrawCondition):
     """A condition, and one value of a column.
 
-    Parameters
-    ----------
-    text : str
-        The condition; empty for none.
-    column, value : str
-        The column, and the value as text.
+    The condition may be empty; ``value`` is a text.
     """
 
     column: str = ""
@@ -51,7 +46,6 @@ class Shares:
     """Shares of the values of a column among drawn rows."""
 
     column: str
-    """The column."""
     of: Mapping[str, float]
     """Share of each value that comes out, above 0; they sum to 1."""
 
@@ -143,8 +137,7 @@ def refuse_misfit(config: RunConfig, schema: Schema) -> None:
         problems = [Problem(f"{KEY}: {one.message}", one.hint) for one in found]
     if config.synthesize.balance is not None:
         problems += _unbalanced(config.synthesize.balance.column, schema)
-    if problems:
-        raise ConfigError(problems)
+    refuse(problems)
 
 
 def _unbalanced(name: str, schema: Schema) -> Iterator[Problem]:
@@ -159,20 +152,11 @@ def _unbalanced(name: str, schema: Schema) -> Iterator[Problem]:
 def selection(config: RunConfig, train: Table, *, by_person: bool, decided: bool) -> Selection | None:
     """The selection of a configuration; None without a condition.
 
-    Parameters
-    ----------
-    config : RunConfig
-        Its ``synthesize.where`` and the number of persons who must share a value.
-    train : Table
-        The original training records, without identifiers.
-    decided : bool
-        Whether the records are a sample of a table on which the condition was tried, as in attacks with training.
+    ``train`` are the original training records. With ``decided`` they are a sample of a table on which the condition
+    was tried, as in attacks with training.
 
-    Raises
-    ------
-    ConfigError
-        Fewer training persons than ``protect.min_count`` meet the condition, or fewer do not: it would single them
-        out. How many is not said. The same of a value that is given a share, or of all values but one.
+    Refused where fewer training persons than ``protect.min_count`` meet the condition, or fewer do not: it would single
+    them out. How many is not said. The same of a value that is given a share, or of all values but one.
     """
     chosen = _conditional(config, train, by_person=by_person, decided=decided)
     return _balanced(config, train, chosen, by_person=by_person, decided=decided)

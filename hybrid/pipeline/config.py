@@ -25,7 +25,7 @@ from pydantic import (
 from hybrid.anonymize.options import AnonymizeOptions
 from hybrid.anonymize.techniques.registry import gives_k, steps_on, unlabelled
 from hybrid.base.config_files import ConfigSource, YamlMapping, validated
-from hybrid.base.errors import ConfigError, HybridError, Problem
+from hybrid.base.errors import ConfigError, Problem, refuse
 from hybrid.base.manifest import StageName
 from hybrid.base.options import Options
 from hybrid.constraints import AnyConstraint
@@ -43,7 +43,7 @@ from hybrid.pipeline.links import (
     LINKS,
     LinkOptions,
     TableOptions,
-    in_table,
+    collected,
     is_linked,
     reading,
     structure_problems,
@@ -84,7 +84,7 @@ SUPPRESSION_LIMITS = (0.0, 0.01, 0.02, 0.05, 0.1)
 SINGLE = ""
 """Name of the only table of a run."""
 _ONE_TABLE = LinkOptions.model_construct(person=SINGLE, tables={SINGLE: TableOptions.model_construct()})
-_OF_ONE_TABLE = ("data", "constraints")
+OF_ONE_TABLE = ("data", "constraints")
 """Sections that a configuration of linked tables does not have: each table has its own source and constraints."""
 
 
@@ -152,43 +152,13 @@ class RunConfig(Options):
 
     @model_validator(mode="before")
     @classmethod
-    def _default_transition(cls, content: Any) -> Any:
-        if not isinstance(content, Mapping) or content.get("anonymize") in (None, False):
-            return content
-        if content.get("transition") is not None:
-            return content
-        return {**content, "transition": {"method": default_transition(content["anonymize"])}}
-
-    @model_validator(mode="before")
-    @classmethod
-    def _used_for(cls, content: Any) -> Any:
+    def _with_derived(cls, content: Any) -> Any:
+        """The content with the defaults that one section has by another."""
         if not isinstance(content, Mapping):
             return content
-        anonymize, evaluate = content.get("anonymize"), content.get("evaluate")
-        if not isinstance(anonymize, Mapping) or not isinstance(evaluate, Mapping):
-            return content
-        loss, targets = anonymize.get("loss"), evaluate.get("targets")
-        if not targets or not isinstance(loss, Mapping) or loss.get("name") != "association" or loss.get("use"):
-            return content
-        return {**content, "anonymize": {**anonymize, "loss": {**loss, "use": targets}}}
-
-    @model_validator(mode="before")
-    @classmethod
-    def _private_defaults(cls, content: Any) -> Any:
-        return with_private_defaults(content) if isinstance(content, Mapping) else content
-
-    @model_validator(mode="before")
-    @classmethod
-    def _population_is_a_register(cls, content: Any) -> Any:
-        if not isinstance(content, Mapping):
-            return content
-        anonymize, evaluate = content.get("anonymize"), content.get("evaluate", {})
-        if not isinstance(anonymize, Mapping) or not isinstance(evaluate, Mapping):
-            return content
-        path = anonymize.get("population")
-        if path is None or evaluate.get("attacker_register") is not None:
-            return content
-        return {**content, "evaluate": {**evaluate, "attacker_register": {"path": path}}}
+        for derived in (_with_register, with_private_defaults, _with_use, _with_transition):
+            content = derived(content)
+        return content
 
     @field_validator("anonymize", "transition", mode="before")
     @classmethod
@@ -291,7 +261,7 @@ class RunConfig(Options):
             return content
         first = {key: content[key] for key in ("version", "name", "seed") if key in content}
         links = self.links.model_dump(mode=info.mode, exclude_unset=info.exclude_unset)
-        left_out = {*first, *_OF_ONE_TABLE, *(["risk"] if self.risk is None else [])}
+        left_out = {*first, *OF_ONE_TABLE, *(["risk"] if self.risk is None else [])}
         return first | links | {key: about for key, about in content.items() if key not in left_out}
 
     @property
@@ -483,6 +453,34 @@ class RunConfig(Options):
         return text
 
 
+def _with_register(content: Mapping[str, Any]) -> Mapping[str, Any]:
+    """An attacker may hold the population of k-map."""
+    anonymize, evaluate = content.get("anonymize"), content.get("evaluate", {})
+    if not isinstance(anonymize, Mapping) or not isinstance(evaluate, Mapping):
+        return content
+    path = anonymize.get("population")
+    if path is None or evaluate.get("attacker_register") is not None:
+        return content
+    return {**content, "evaluate": {**evaluate, "attacker_register": {"path": path}}}
+
+
+def _with_use(content: Mapping[str, Any]) -> Mapping[str, Any]:
+    """The loss of associations is that with the targets."""
+    anonymize, evaluate = content.get("anonymize"), content.get("evaluate")
+    if not isinstance(anonymize, Mapping) or not isinstance(evaluate, Mapping):
+        return content
+    loss, targets = anonymize.get("loss"), evaluate.get("targets")
+    if not targets or not isinstance(loss, Mapping) or loss.get("name") != "association" or loss.get("use"):
+        return content
+    return {**content, "anonymize": {**anonymize, "loss": {**loss, "use": targets}}}
+
+
+def _with_transition(content: Mapping[str, Any]) -> Mapping[str, Any]:
+    if content.get("anonymize") in (None, False) or content.get("transition") is not None:
+        return content
+    return {**content, "transition": {"method": default_transition(content["anonymize"])}}
+
+
 def load_config(path: Path | str, overrides: Mapping[str, Any] | None = None) -> RunConfig:
     """Read and check a configuration.
 
@@ -549,10 +547,8 @@ def _of_linked(content: Mapping[str, Any], source: ConfigSource, folder: Path) -
     found: dict[str, RunConfig] = {}
     problems: list[Problem] = []
     for name in [*tables_about_people(links), *(name for name, table in links.tables.items() if table.public)]:
-        try:
+        with collected(problems, name):
             found[name] = parse_config(view_of(links, name, shared), _shifted(source, name), folder)
-        except HybridError as error:
-            problems += [in_table(name, problem) for problem in error.problems]
     person = found.get(links.person)
     if person is not None and person.risk is None and not person.synthesize.learns_sequences:
         _refuse([refusal(LINKED, "generators of single rows", person.synthesize.generator)], source)
@@ -567,8 +563,7 @@ def _of_linked(content: Mapping[str, Any], source: ConfigSource, folder: Path) -
 
 def _refuse(problems: Iterable[Problem], source: ConfigSource) -> None:
     found = located(problems, source)
-    if found:
-        raise ConfigError(found)
+    refuse(found)
 
 
 def _shifted(source: ConfigSource, name: str) -> ConfigSource:

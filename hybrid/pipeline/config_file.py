@@ -9,6 +9,7 @@ from typing import Any
 
 from hybrid.base.config_files import YamlMapping, read_yaml
 from hybrid.base.errors import ConfigError
+from hybrid.base.yaml_document import YamlDocument, value_at
 from hybrid.table.file_formats import CSV_SUFFIXES, SPREADSHEET_SUFFIXES, TYPED_SUFFIXES
 
 _DATA_SUFFIXES = (*CSV_SUFFIXES, ".txt", *TYPED_SUFFIXES, *SPREADSHEET_SUFFIXES)
@@ -31,6 +32,21 @@ def read_config_file(path: Path) -> YamlMapping:
             hint=f"hybrid init {path} guesses one",
         )
     return read_yaml(path)
+
+
+def with_settings(document: YamlDocument, settings: Mapping[str, Any]) -> YamlDocument:
+    """Text of a configuration with other values for dotted keys; options go as in :func:`overridden`."""
+    if not settings:
+        return document
+    wanted = overridden(document.content, settings)
+    for key, value in settings.items():
+        path = tuple(key.split("."))
+        section, own = document.get(path[:-1]), value_at(wanted, path[:-1])
+        if isinstance(section, Mapping) and isinstance(own, Mapping):
+            for name in set(section) - set(own):
+                document = document.without((*path[:-1], name))
+        document = document.with_value(path, value)
+    return document
 
 
 _CHOICES = {

@@ -50,16 +50,9 @@ def restored_by(
 ) -> Restored:
     """Restore labels, again where a row breaks a rule.
 
-    Parameters
-    ----------
-    labels : LabelTable, n rows
-        What is restored.
-    rules : Rules
-        What must hold; without any, the labels are restored once.
-    finish : callable
-        Makes all rows of persons true per person, once they are restored from these labels.
-    follows : mapping of str to str
-        Columns without labels whose values ``finish`` counts from another one, and that one.
+    Without rules, the labels are restored once. ``finish`` makes all rows of persons true per person, once they are
+    restored from these labels; ``follows`` has columns without labels whose values ``finish`` counts from another one,
+    and that one.
     """
     if not rules:
         restored = fitted.restore(labels, rng)

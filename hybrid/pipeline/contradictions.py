@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from hybrid.anonymize.models.households import Households
 from hybrid.base.config_files import ConfigSource
-from hybrid.base.errors import ConfigError, Problem
+from hybrid.base.errors import Problem, refuse
 from hybrid.constraints import DrawCondition
 from hybrid.constraints.checks import contradictions
 from hybrid.pipeline.refusals import BELOW, LINKED, modes_of, refusal, refused
@@ -26,8 +26,7 @@ NO_TRANSITION = Problem(
 def refuse_contradictions(config: RunConfig, source: ConfigSource = ConfigSource("config")) -> None:  # noqa: B008 - frozen
     """Check that the sections of a configuration are consistent, however it was made."""
     problems = located(_contradictions(config), source)
-    if problems:
-        raise ConfigError(problems)
+    refuse(problems)
 
 
 def located(problems: Iterable[Problem], source: ConfigSource) -> list[Problem]:

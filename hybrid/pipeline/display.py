@@ -43,16 +43,10 @@ def plotted(pipeline: TableRun, columns: Sequence[str]) -> Figure:
 
 
 def compared_figure(real: Table, made: Table, control: Table | None, columns: Sequence[str], k: int = 0) -> Figure:
-    """Charts of columns of two tables, without small groups; errors as :func:`plotted`.
+    """Charts of columns of two tables, without small groups.
 
-    Parameters
-    ----------
-    control : Table or None
-        Records that the second was not made from.
-    columns : sequence of str
-        Names; none: all.
-    k : int
-        Groups of fewer than max(5, k) people are pooled.
+    ``control`` are records that the second was not made from. No ``columns``: all. Groups of fewer than max(5, k)
+    people are pooled.
     """
     found = compare_tables(real, made, control, least_cell(k))
     views = {view.name: view for view in found.columns}

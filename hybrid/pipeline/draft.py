@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Self
 
 from hybrid.base.atomic import write_text
-from hybrid.base.errors import ConfigError, HybridError, Problem
+from hybrid.base.errors import ConfigError, HybridError, Problem, refuse
 from hybrid.base.options import Options
 from hybrid.base.yaml_document import YamlDocument
 from hybrid.hierarchy.build import Rows
@@ -24,7 +24,7 @@ from hybrid.pipeline.config_file import read_config_file
 from hybrid.pipeline.draft_column import DraftColumn, DraftColumns, without_review
 from hybrid.pipeline.links import is_linked
 from hybrid.pipeline.starter import GuessedConfig, guess_config, guess_frame
-from hybrid.pipeline.starter.columns import guess_hierarchy, hierarchy_paths, in_memory, write_hierarchies
+from hybrid.pipeline.starter.columns import guess_hierarchy, hierarchy_path, in_memory, write_hierarchies
 from hybrid.pipeline.starter.config_text import refuse_existing
 from hybrid.table import Role
 from hybrid.table.typed_table import DATA_FRAME, Frame, is_frame
@@ -150,13 +150,8 @@ class Draft:
             return None
         column = self._guessed.table.schema[name]
         spec = guess_hierarchy(column, self._guessed.table.frame[name])
-        one = replace(next(c for c in self._guessed.columns if c.column.name == name), hierarchy=spec)
         taken = {Path(path).stem.lower() for path in self._described}
-        found = hierarchy_paths((one,), Path("hierarchies"))[name]
-        number = 2
-        path = found
-        while path.stem.lower() in taken:
-            path, number = found.with_stem(f"{found.stem}_{number}"), number + 1
+        path = hierarchy_path(name, spec, Path("hierarchies"), lambda path: path.stem.lower() in taken)
         self._described[path.as_posix()] = spec
         return path.as_posix()
 
@@ -226,9 +221,7 @@ class Draft:
         """
         path = self._path(key)
         changed = self.document.with_value(path, value)
-        problems = list(self._own_problems(changed, path))
-        if problems:
-            raise ConfigError(problems)
+        refuse(self._own_problems(changed, path))
         self.keep(changed)
 
     def _own_problems(self, document: YamlDocument, path: tuple[str, ...]) -> Iterator[Problem]:

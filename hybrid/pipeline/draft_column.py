@@ -38,14 +38,7 @@ class UnknownColumn(ConfigError, KeyError):
 class DraftColumn:
     """Column of a draft; to set an attribute changes the draft.
 
-    Parameters
-    ----------
-    draft : Draft
-        Where it is listed.
-    name : str
-        As the draft calls it.
-    path : tuple of str
-        Keys down to its line.
+    ``name`` is as the draft calls it, ``path`` has the keys down to its line.
     """
 
     def __init__(self, draft: Draft, name: str, path: tuple[str, ...]) -> None:

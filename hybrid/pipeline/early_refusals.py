@@ -23,13 +23,7 @@ if TYPE_CHECKING:
 
 
 def refuse_early(run: TableRun) -> None:
-    """Refuse what a later stage could not do.
-
-    Raises
-    ------
-    HybridError
-        The policy cannot be read, the evaluation names what does not exist, or a package is missing.
-    """
+    """Refuse what a later stage could not do."""
     config, schema = run.config, run.table.schema
     _ = run.policy
     if not config.synthesize.is_off:

@@ -9,7 +9,7 @@ from hybrid.base.errors import Finding
 from hybrid.base.resources import cores
 from hybrid.evaluation.attacks.retraining import most_rows, trainings
 from hybrid.evaluation.context import most_asked
-from hybrid.evaluation.options import RetrainOptions
+from hybrid.evaluation.options import EvaluateOptions, RetrainOptions
 from hybrid.evaluation.planted_leaks import LEAKS
 from hybrid.evaluation.price import Sizes, price, sizes_of, total_price
 from hybrid.evaluation.registry import REGISTRY
@@ -21,6 +21,7 @@ from hybrid.synthesize.estimate import SLOW_SECONDS, in_words, reference_cost, s
 from hybrid.synthesize.protocol import Cost
 from hybrid.table import Table
 from hybrid.table.persons import n_persons
+from hybrid.table.split import SplitOptions
 
 MOST_SECONDS = 300.0
 """Seconds of one core that trainings of a generator may take for an attack that nobody asked for."""
@@ -65,13 +66,15 @@ def evaluation_seconds(config: RunConfig, policy: Policy, train: Table, sizes: S
     )
 
 
-def judged_sizes(config: RunConfig, train: Table, control: Table | None) -> tuple[Sizes, tuple[int, int, int]]:
+def judged_sizes(
+    split: SplitOptions, options: EvaluateOptions, train: Table, control: Table | None
+) -> tuple[Sizes, tuple[int, int, int]]:
     """Sizes of the tables that are judged, of one fold where the control is crossed, and their numbers of rows."""
     rows = len(train), 0 if control is None else len(control), len(train)
-    if config.split.is_crossed:
-        apart = len(train) // config.split.folds
+    if split.is_crossed:
+        apart = len(train) // split.folds
         rows = len(train) - apart, apart, len(train) - apart
-    return sizes_of(train.schema.without_identifiers(), rows, config.evaluate), rows
+    return sizes_of(train.schema.without_identifiers(), rows, options), rows
 
 
 def _judged(config: RunConfig) -> list[str]:
@@ -87,16 +90,12 @@ def _compared(config: RunConfig) -> list[str]:
 def foreseen_evaluation(config: RunConfig, policy: Policy, train: Table, control: Table | None) -> Iterator[Finding]:
     """Forecast of the evaluation's time.
 
-    Parameters
-    ----------
-    config : RunConfig
-        What is measured; attacks that train the generator again are reported on their own.
-    policy : Policy
-        Says what is measured, too, and which leaks are planted, and how often.
+    The policy says what is measured, too, and which leaks are planted, and how often. Attacks that train the generator
+    again are reported on their own.
     """
     options, compared = config.evaluate, _compared(config)
     folds = config.split.folds if config.split.is_crossed else 1
-    sizes, rows = judged_sizes(config, train, control)
+    sizes, rows = judged_sizes(config.split, options, train, control)
     foreseen = evaluation_seconds(config, policy, train, sizes)
     seconds = sum(foreseen)
     if config.split.is_crossed:
@@ -131,13 +130,20 @@ def retraining_seconds(config: RunConfig, train: Table, cost: Cost) -> float | N
 
     None where none does. Protection, anonymization and transition, which every training repeats, come on top.
     """
-    options = config.evaluate.retrain
-    if options is None or not len(train):
+    if not len(train):
         return None
-    schema, metrics = train.schema.without_identifiers(), asked(None, config.evaluate)
+    count, rows = trainings_of(config, None, train)
+    return count * cost.seconds * min(rows / len(train), 1.0) if count else None
+
+
+def trainings_of(config: RunConfig, policy: Policy | None, train: Table) -> tuple[int, int]:
+    """Trainings of attacks that train the generator again, and most records of one; none without such attacks."""
+    options = config.evaluate.retrain
+    if options is None:
+        return 0, 0
+    schema, metrics = train.schema.without_identifiers(), asked(policy, config.evaluate)
     secrets = config.evaluate.secrets or schema.sensitive or schema.targets
-    count = trainings(options, metrics, len(secrets)) * len(options.stages)
-    return count * cost.seconds * min(most_rows(options, metrics) / len(train), 1.0) if count else None
+    return trainings(options, metrics, len(secrets)) * len(options.stages), most_rows(options, metrics)
 
 
 def untried(config: RunConfig, *tables: Table) -> str:

@@ -39,21 +39,11 @@ def anonymize_below(
 ) -> AnonymizedTable:
     """Generalize the quasi-identifiers of rows until k persons share them together with the labels above.
 
-    Parameters
-    ----------
-    train : Table, n rows
-        Rows with their persons.
-    above : numpy.ndarray, shape (n,), int64
-        Class of the parent of each row.
-    options : AnonymizeOptions
-        Of the person table: k, known rows, suppression limit and loss are the same here; its models, its levels and its
-        population are about its own columns.
+    ``above`` is the class of the parent of each row. Of the person table's options, k, known rows, suppression limit
+    and loss are the same here; its models, its levels and its population are about its own columns.
 
-    Returns
-    -------
-    AnonymizedTable
-        Verified together with ``above``, which is no column of it; ``class_ids`` are equal for equal labels and equal
-        ``above``.
+    The result is verified together with ``above``, which is no column of it; ``class_ids`` are equal for equal labels
+    and equal ``above``.
     """
     column = Column(ABOVE, Role.QUASI_IDENTIFIER, Kind.INTEGER)
     values = pd.Series(above, dtype=DTYPES[Kind.INTEGER])
@@ -99,14 +89,8 @@ def beside_persons(
 ) -> AnonymizedTable:
     """Rows with columns of their persons, which the transition reads and rules may name.
 
-    Parameters
-    ----------
-    persons : Table
-        As a generator learns them.
-    rows : numpy.ndarray, shape (n,), int64
-        Row of ``persons`` of each row.
-    names : mapping of str to str
-        Columns of ``persons``, and what they are called.
+    ``persons`` are as a generator learns them, ``rows`` has the row of ``persons`` of each row, ``names`` their columns
+    and what they are called.
     """
     known = replace(persons, schema=Schema(tuple(replace(one, role=Role.INSENSITIVE) for one in persons.schema)))
     labels = anonymized.labels
@@ -121,7 +105,6 @@ class EventAnonymization(Anonymization):
     """The stages from rows of a table below the person table over labels to specific values again."""
 
     name: str
-    """Of the table."""
     above: Codes
     """Class of the parent of each row of ``train``."""
     followed: Callable[[AnonymizedTable], AnonymizedTable]

@@ -2,9 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from types import MappingProxyType
-
 from hybrid.pipeline.config import SINGLE, RunConfig
 from hybrid.pipeline.pipeline import Pipeline
 from hybrid.pipeline.roles import refuse_undecided_columns, undecided_columns
@@ -27,50 +24,29 @@ def page_of(name: str) -> str:
 
 def stated_tables(run: Pipeline) -> list[StatedTable]:
     """All released tables: those about people, parents first, then public ones."""
-    if not run.config.is_linked:
-        return [_stated(SINGLE, run.config, run.synthetic, rows=run.person.released_rows)]
-    return [
-        *(_linked(run, name, table, page_of(name)) for name, table in run.released.items()),
-        *(_linked(run, name, table, None) for name, table in run.sources.public.items()),
-    ]
+    return [_stated(run, name, table) for name, table in {**run.released, **run.sources.public}.items()]
 
 
-def _stated(
-    name: str,
-    config: RunConfig,
-    table: Table,
-    *,
-    rows: int | None = None,
-    public: bool = False,
-    page: str | None = None,
-    key: str | None = None,
-    references: Mapping[str, str] = MappingProxyType({}),
-) -> StatedTable:
-    return StatedTable(
-        name=name,
-        file=file_of(name, config),
-        rows=len(table) if rows is None else rows,
-        columns=tuple(stated_columns(table.schema)),
-        separator=config.data.separator,
-        encoding=config.data.encoding,
-        public=public,
-        report=page,
-        key=key,
-        references=references,
-    )
-
-
-def _linked(run: Pipeline, name: str, table: Table, page: str | None) -> StatedTable:
-    options = run.config.links.tables[name]
+def _stated(run: Pipeline, name: str, table: Table) -> StatedTable:
+    options, config = run.config.links.tables[name], run.config.config_of(name)
     direct = options.parent is not None and options.parent.through is None
     parent = {options.parent.column: options.parent.table} if options.parent is not None and direct else {}
     through = pairs_of(run.config.links, name)
     if through is not None and options.parent is not None:
         owned = run.config.links.tables[options.parent.table].parent
         parent |= {} if owned is None else {through.owner: owned.table}
-    refers = parent | options.references
-    config = run.config.config_of(name)
-    return _stated(name, config, table, public=options.public, page=page, key=options.key, references=refers)
+    return StatedTable(
+        name=name,
+        file=file_of(name, config),
+        rows=run.person.released_rows if name == SINGLE else len(table),
+        columns=tuple(stated_columns(table.schema)),
+        separator=config.data.separator,
+        encoding=config.data.encoding,
+        public=options.public,
+        report=None if options.public or name == SINGLE else page_of(name),
+        key=options.key,
+        references=parent | options.references,
+    )
 
 
 def table_facts(run: Pipeline, name: str) -> TableFacts:
@@ -110,11 +86,7 @@ def joint_facts(run: Pipeline) -> TableFacts:
 def refuse_undecided_tables(config: RunConfig) -> None:
     """Refuse a release while a column of any table is undecided.
 
-    Raises
-    ------
-    ConfigError
-        As :func:`hybrid.pipeline.roles.refuse_undecided_columns`; columns of linked tables have the names of their
-        tables.
+    Columns of linked tables have the names of their tables.
     """
     undecided = [
         f"{name}.{column}" if name else column

@@ -51,12 +51,8 @@ def filtered(
 ) -> FilteredTable:
     """Leave out rows with a low score, and draw new ones.
 
-    Parameters
-    ----------
-    train : Table
-        The original training records, which the rows must not lie near.
-    control : Table
-        Records that give the scale of distances, and that no metric sees later.
+    ``train`` are the original training records, which the rows must not lie near; ``control`` gives the scale of
+    distances, and no metric sees it later.
     """
 
     def good(table: Table) -> Mask:

@@ -46,15 +46,12 @@ def configured_stages(config: RunConfig) -> tuple[str, ...]:
 def stage_seconds(config: RunConfig, whole: Table) -> Mapping[str, float]:
     """Forecast of the stages that take most of a run's time.
 
-    Returns
-    -------
-    mapping of str to float
-        Seconds here, by stage: to train the generator, also on the originals, to evaluate on all cores, and to plant
-        leaks. The other stages are short beside them, and are left out.
+    Seconds here, by stage: to train the generator, also on the originals, to evaluate on all cores, and to plant leaks.
+    The other stages are short beside them, and are left out.
     """
     table = whole.without_left_out()
     parts = split(table, config.split, rng_for(0, "split"), config.data.person_columns, config.data.household_columns)
-    sizes, _ = judged_sizes(config, parts.train, parts.control)
+    sizes, _ = judged_sizes(config.split, config.evaluate, parts.train, parts.control)
     found = evaluation_seconds(config, load_policy(config.policy_path), parts.train, sizes)
     seconds = {EVALUATE.name: (found.measured + found.repeated) / cores(), POWER.name: found.planted / cores()}
     if not config.synthesize.is_off:

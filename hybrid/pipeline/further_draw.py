@@ -23,17 +23,10 @@ def further_tables(
 ) -> dict[str, Table]:
     """Tables of a further draw from the same models.
 
-    Parameters
-    ----------
-    rows : int
-        Rows to draw, 1 or more; of persons with several rows, about so many. Of linked tables: people, with their rows
-        in all tables.
-    number : int
-        Number of the draw, 1 or more: each has random numbers of its own.
-    before : mapping of str to int
-        Rows of each table that were drawn before, whose surrogates are not used again.
-    where : str, optional
-        Condition that every row, or person, meets, beside that of the configuration.
+    ``rows`` (1 or more; of persons with several rows, about so many) are people of linked tables, with their rows in
+    all tables. Each ``number``, 1 or more, has random numbers of its own. ``before`` are the rows of each table that
+    were drawn before, whose surrogates are not used again. ``where``: what every row, or person, meets beside the
+    condition of the configuration.
     """
     people = _people(run, rows, number, where)
     if not run.config.is_linked:
@@ -57,5 +50,4 @@ def _people(run: Pipeline, rows: int, number: int, where: str | None) -> Generat
         refuse_misfit(config, person.table.schema)
         met = selection(config, person.train, by_person=person.static is not None, decided=person.decided)
         generation = replace(generation, config=config, selection=met)
-    again, before = generation.again(rows, number), person.anonymization
-    return again.from_originals() if before is None else again.from_anonymized(before)
+    return generation.again(rows, number).drawn(person.anonymization)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Collection, Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 
 import numpy as np
 
@@ -34,16 +34,6 @@ from hybrid.transition.protocol import Restored
 
 
 @dataclass(frozen=True)
-class Drawn:
-    """Synthetic records, the loss curve of their generator, and rows drawn again."""
-
-    table: Table
-    losses: tuple[LossPoint, ...] = ()
-    redrawn: Redrawn | None = None
-    fallbacks: Mapping[str, int] = field(default_factory=dict)
-
-
-@dataclass(frozen=True)
 class Generated(Restored):
     """Synthetic records, and the loss curve of their generator."""
 
@@ -61,15 +51,11 @@ class Generation:
     domains: Mapping[str, Array]
     """Values that hierarchy files list, for generators that must not take them from the records."""
     seed: int
-    """The source of all randomness."""
     store: Store
-    """Keeps trained models and checkpoints."""
     progress: Progress
-    """Called while the generator learns."""
     static: tuple[str, ...] | None = None
     """Columns with one value per person, where the generator draws persons; None where it draws single rows."""
     rules: Rules = Rules()  # noqa: RUF009 - frozen
-    """Rules that every row must keep."""
     selection: Selection | None = None
     """Condition that every row, or person, must meet, with the training records that do."""
     totals: PublishedTotals | None = None
@@ -85,6 +71,10 @@ class Generation:
         """The same generation for further rows, of one table."""
         options = self.config.synthesize.model_copy(update={"rows": rows, "tables": 1})
         return replace(self, config=self.config.model_copy(update={"synthesize": options}), attempt=attempt)
+
+    def drawn(self, anonymization: Anonymization | None) -> Generated:
+        """Drawn records: learned from anonymized ones, or without anonymization from the originals."""
+        return self.from_originals() if anonymization is None else self.from_anonymized(anonymization)
 
     def from_originals(self) -> Generated:
         """Learn a sample of the training records as they are, for configurations that do not anonymize."""
@@ -135,19 +125,13 @@ class Generation:
         domains: Mapping[str, Array] | None = None,
         learned_rules: Rules | None = None,
         finish: Callable[[Table, int], Table] = lambda table, attempt: table,  # noqa: ARG005
-    ) -> Drawn:
+    ) -> Generated:
         """Train the generator and draw rows, or persons, that keep the rules and meet the condition.
 
         As many as there are training records or persons (of those that meet the condition), or as the config says.
 
-        Parameters
-        ----------
-        domains : mapping of str to numpy.ndarray, optional
-            Values of columns that were listed beforehand.
-        learned_rules : Rules, optional
-            Rules that the learned records are judged by; by default all.
-        finish : callable
-            ``finish(table, attempt)`` makes the rows that are judged from drawn ones.
+        ``domains`` are values of columns that were listed beforehand, ``learned_rules`` those that the learned records
+        are judged by (by default all), ``finish(table, attempt)`` makes the rows that are judged from drawn ones.
         """
         options = self.config.synthesize
         learning, drawing = _two_seeds(self.seed, stage, options.choice_text)
@@ -174,15 +158,13 @@ class Generation:
         table, redrawn = _held(fitted, form, self.rules, wanted, drawing, self.static, finish, self.selection)
         left_out = len(learned) - len(form.learned)
         told = self.rules or self.selection is not None
-        return Drawn(table, fitted.losses, replace(redrawn, left_out=left_out, records=len(learned)) if told else None)
+        found = replace(redrawn, left_out=left_out, records=len(learned)) if told else None
+        return Generated(table, {}, found, fitted.losses)
 
     def kept_model(self, anonymization: Anonymization | None) -> KeptModel | None:
         """The model that the store keeps of the table to release; None where it keeps none.
 
-        Parameters
-        ----------
-        anonymization : Anonymization or None
-            What the records to learn come from; None: from the training records as they are.
+        Without ``anonymization`` it learned the training records as they are.
         """
         options, kept = self.config.synthesize, replace(self, only_kept=True, progress=silent)
         if self.store.place is None or options.is_off:
@@ -227,21 +209,20 @@ class Generation:
         """Names of the random streams of a further draw."""
         return (self.attempt, attempt) if self.attempt else (attempt,) * bool(attempt)
 
-    def _as_they_are(self, table: Table) -> Drawn:
+    def _as_they_are(self, table: Table) -> Generated:
         """Restored records without those that break a rule, for configurations without a generator."""
         if not self.rules:
-            return Drawn(table)
+            return Generated(table)
         form = Form.of(self.rules, table)
         redrawn = first_draw(self.rules, self.rules.settle(table))
-        return Drawn(
-            form.learned, redrawn=replace(redrawn, left_out=len(table) - len(form.learned), records=len(table))
-        )
+        left_out = len(table) - len(form.learned)
+        return Generated(form.learned, redrawn=replace(redrawn, left_out=left_out, records=len(table)))
 
     def _raked(self, table: Table, margins: Margins) -> Table:
         """Rows with weights that meet the margins, and the published totals where there are any."""
         return calibrated(table, margins if self.totals is None else self.totals.raked_with(margins, table))
 
-    def _shuffled(self, drawn: Drawn) -> Generated:
+    def _shuffled(self, drawn: Generated) -> Generated:
         """The table in an order that is independent of the source's.
 
         Rows of a synthetic person stay together, in their order. Rows of real persons, where no generator runs, are not
@@ -258,7 +239,7 @@ class Generation:
         else:
             groups = rng.permutation(n_persons(table))[person_groups(table.persons)]
             mixed = replace(table, named_persons=groups).take(np.argsort(groups, kind="stable"))
-        return Generated(mixed, drawn.fallbacks, drawn.redrawn, drawn.losses)
+        return replace(drawn, table=mixed)
 
 
 def learned_again(config: RunConfig, table: Table, seed: int, drawn: float = 1.0) -> Table:

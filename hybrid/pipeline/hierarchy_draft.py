@@ -16,8 +16,7 @@ from hybrid.hierarchy.files import YAML_SUFFIXES, text_of_spec
 from hybrid.hierarchy.from_data import QUANTILES, quantiles
 from hybrid.hierarchy.load import load_hierarchy, parse_hierarchy
 from hybrid.pipeline.draft_column import DraftColumn
-from hybrid.pipeline.starter.columns import GuessedColumn, guess_hierarchy, hierarchy_paths, starter_text
-from hybrid.pipeline.starter.guessed_roles import GuessedRole
+from hybrid.pipeline.starter.columns import free_path, guess_hierarchy, hierarchy_path, starter_text
 from hybrid.table import Role, Table
 from hybrid.table.holders import row_holders
 
@@ -32,7 +31,6 @@ class HierarchyFile:
     relative: str
     """Path as the configuration writes it."""
     path: Path
-    """The file."""
     text: str
     """Its content; of a CSV hierarchy it holds cell values."""
 
@@ -42,10 +40,7 @@ class HierarchyFile:
         return cls(relative, own_path(column.draft.folder, relative), text)
 
     def write(self) -> None:
-        """Write the file, a new one with mode 0600.
-
-        Errors as :func:`hybrid.base.atomic.write_text`.
-        """
+        """Write the file, a new one with mode 0600."""
         write_text(self.path, self.text, private=not self.path.exists())
 
 
@@ -58,20 +53,15 @@ def starter_file(column: DraftColumn, table: Table) -> HierarchyFile:
             f"{column.name!r} has fewer than two values: there is nothing to generalize", hint="another role"
         )
     spec = guess_hierarchy(schema, values)
-    guessed = GuessedColumn(schema, GuessedRole(Role.QUASI_IDENTIFIER, False, ""), spec)
-    name = hierarchy_paths((guessed,), Path(FOLDER))[own]
-    return _free(column, name, starter_text(spec, schema, values))
+    path = hierarchy_path(own, spec, Path(FOLDER), lambda path: (column.draft.folder / path).exists())
+    return HierarchyFile.of(column, path.as_posix(), starter_text(spec, schema, values))
 
 
 def description(column: DraftColumn, table: Table, content: dict[str, Any]) -> str:
     """Text of a hierarchy's description, with the edges of quantiles found on the data.
 
-    Parameters
-    ----------
-    table : Table
-        With the column's values. A person counts once for each value that it has.
-    content : dict
-        As a YAML file describes a hierarchy, or ``type: quantiles`` with ``counts``: intervals on levels 1, 2, ...
+    ``content`` is as a YAML file describes a hierarchy, or ``type: quantiles`` with ``counts``: intervals on levels 1,
+    2, ... A person counts once for each value of the column that it has.
     """
     if content.get("type") != "quantiles":
         return str(yaml.safe_dump(content, sort_keys=False, allow_unicode=True, default_flow_style=None))
@@ -90,18 +80,8 @@ def description(column: DraftColumn, table: Table, content: dict[str, Any]) -> s
 def checked_file(column: DraftColumn, table: Table, text: str, suffix: str) -> HierarchyFile:
     """Hierarchy file with a given text, checked on the data.
 
-    Parameters
-    ----------
-    suffix : str
-        ``.yaml`` or ``.csv``. A hierarchy of the same sort is replaced; one of the other sort stays, and the new one
-        gets a file of its own.
-
-    Raises
-    ------
-    HierarchyError
-        It is malformed, or does not cover the values.
-    ConfigError
-        As :meth:`HierarchyFile.of`.
+    ``suffix`` is ``.yaml`` or ``.csv``. A hierarchy of the same sort is replaced; one of the other sort stays, and the
+    new one gets a file of its own. One that is malformed, or does not cover the values, is refused.
     """
     own = column.path[-1]
     load_hierarchy(parse_hierarchy(text, Path(f"hierarchy{suffix}")), table.schema[own], table.frame[own])
@@ -110,11 +90,5 @@ def checked_file(column: DraftColumn, table: Table, text: str, suffix: str) -> H
     if current is not None and (Path(current).suffix.lower() in YAML_SUFFIXES) == is_yaml:
         return HierarchyFile.of(column, current, text)
     name = Path(FOLDER) / f"{Path(current).stem if current else 'column'}{suffix}"
-    return _free(column, name, text)
-
-
-def _free(column: DraftColumn, wanted: Path, text: str) -> HierarchyFile:
-    path, number = wanted, 2
-    while (column.draft.folder / path).exists():
-        path, number = wanted.with_stem(f"{wanted.stem}_{number}"), number + 1
+    path = free_path(name, lambda path: (column.draft.folder / path).exists())
     return HierarchyFile.of(column, path.as_posix(), text)

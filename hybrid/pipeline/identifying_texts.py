@@ -9,7 +9,7 @@ import numpy as np
 import pandas as pd
 
 from hybrid.base.arrays import Codes, Mask
-from hybrid.base.errors import DataError, Problem
+from hybrid.base.errors import DataError, Problem, refuse
 from hybrid.pipeline.config import RunConfig
 from hybrid.pipeline.starter.value_patterns import contact_in
 from hybrid.publication.rare_values import words_of
@@ -41,8 +41,7 @@ class _Sought:
 def refuse_identifying(config: RunConfig, table: Table) -> None:
     """Refuse a table whose other columns, or names of columns, identify people."""
     problems = [problem for _, problem in identifying_problems({"": table}, kept_columns(config))]
-    if problems:
-        raise DataError(problems)
+    refuse(problems, DataError)
 
 
 def kept_columns(config: RunConfig) -> set[str]:
@@ -57,17 +56,8 @@ def identifying_problems(tables: Mapping[str, Table], kept: Collection[str]) -> 
     Exact, word by word: a name of several words or a number with letters (P00005) of any identifier, in any text; a
     single word or a plain number, in the text of its own row, where that is more often than by chance.
 
-    Parameters
-    ----------
-    tables : mapping of str to Table
-        By name; identifiers of each are looked for in all.
-    kept : collection of str
-        Columns that a person decided to release as they are.
-
-    Yields
-    ------
-    str, Problem
-        The table's name, and what is wrong with one of its columns. The messages hold no value.
+    Identifiers of each table are looked for in all. ``kept`` are columns that a person decided to release as they are.
+    With each problem comes the table's name; the messages hold no value.
     """
     sought = {name: _sought(table) for name, table in tables.items()}
     telling = set[str]().union(*(one.telling for one in sought.values()))

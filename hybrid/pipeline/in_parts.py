@@ -58,21 +58,9 @@ def draw_in_parts(
 ) -> DrawnInParts:
     """Draw and write rows in parts, and sample them.
 
-    Parameters
-    ----------
-    rows, part_rows : int
-        Rows to draw, and most rows of a part and of the sample. Where persons are drawn, about as many.
-    draw, finish : callable
-        Draws a part; makes what is written of it.
-    known : mapping of str to Table or None
-        ``train`` and ``control``: original records, of which those that occur among all rows are counted.
-    said : str
-        How the rows were made, for the metadata of the file.
-
-    Returns
-    -------
-    DrawnInParts
-        Each part gives the sample the same share of its rows, or persons.
+    ``part_rows`` are most rows of a part and of the sample; where persons are drawn, about as many. ``known`` has
+    ``train`` and ``control``: original records, of which those that occur among all rows are counted. ``said``: how the
+    rows were made, for the metadata of the file. Each part gives the sample the same share of its rows, or persons.
     """
     n_parts = -(-rows // part_rows)
     ends = [rows * at // n_parts for at in range(n_parts + 1)]

@@ -13,7 +13,7 @@ import pyarrow as pa
 from hybrid.anonymize.warehouse.anonymize_rows import TableTask
 from hybrid.anonymize.warehouse.draw_rows import KEY_BYTES, WholeTable, draw_rows, label_sample
 from hybrid.base.arrays import Array, Rows
-from hybrid.base.errors import ConfigError, VerificationError
+from hybrid.base.errors import VerificationError, refuse
 from hybrid.base.hashing import fingerprint
 from hybrid.base.manifest import Recorder
 from hybrid.base.progress import Progress
@@ -42,7 +42,6 @@ class Sources:
     owners: Mapping[str, Rows]
     """Row of the parent table that each row belongs to; not for a table without parent; shape (n_rows,), int64."""
     public: Mapping[str, Table]
-    """Public tables."""
     orphans: Mapping[str, int]
     """Rows that were left out, for each table with ``orphans: drop``."""
 
@@ -50,16 +49,7 @@ class Sources:
 class Inputs:
     """Everything that a configuration names, read when it is first used.
 
-    Parameters
-    ----------
-    config : RunConfig
-        Names the files or the query.
-    recorder : Recorder
-        Gets the seconds and the memory of reading.
-    progress : Progress
-        Called when reading begins.
-    read : Table, optional
-        The table, where it was read already.
+    ``recorder`` gets the seconds and the memory of reading; ``read`` is the table, where it was read already.
     """
 
     def __init__(self, config: RunConfig, recorder: Recorder, progress: Progress, read: Table | None = None) -> None:
@@ -155,16 +145,12 @@ class _GivenParts(Inputs):
     """Inputs whose training and control records are given."""
 
     def __init__(self, source: Inputs, table: Table, parts: Parts) -> None:
-        super().__init__(source.config, Recorder(), source.progress)
-        self._source, self._given, self._given_parts = source, table, parts
+        super().__init__(source.config, Recorder(), source.progress, table)
+        self._source, self._parts = source, parts
 
     @property
     def whole(self) -> WholeTable | None:
         return self._source.whole
-
-    @cached_property
-    def table(self) -> Table:
-        return self._given
 
     @cached_property
     def hierarchies(self) -> dict[str, Hierarchy]:
@@ -176,22 +162,17 @@ class _GivenParts(Inputs):
 
     @cached_property
     def fingerprint(self) -> str:
-        parts = self._given_parts
+        parts = self._parts
         return super().fingerprint if parts.control is None else fingerprint(super().fingerprint, *parts[:2])
 
     def split(self, seed: int) -> Parts:  # noqa: ARG002
-        return self._given_parts
+        return self._parts
 
 
 class WarehouseInputs(Inputs):
     """Verified labels of all rows in a warehouse, and their sample.
 
-    Parameters
-    ----------
-    config, recorder, progress
-        As for :class:`hybrid.pipeline.inputs.Inputs`.
-    seed : callable
-        Gives the seed of the draw, once the fingerprint of the table is known.
+    ``seed`` gives the seed of the draw, once the fingerprint of the table is known.
     """
 
     def __init__(self, config: RunConfig, recorder: Recorder, progress: Progress, seed: Callable[[], int]) -> None:
@@ -234,9 +215,7 @@ class WarehouseInputs(Inputs):
     @cached_property
     def _found(self) -> tuple[WholeTable, pa.Table]:
         config = self.config
-        problems = list(refused(config, PUSHED, SAMPLED))
-        if problems:
-            raise ConfigError(problems)
+        refuse(refused(config, PUSHED, SAMPLED))
         with self.recorder.stage(READ.name), opened_task(config, self.beside.population) as task:
             return draw_rows(task, config.data.place.sample_size, self._key, Recorder(), self.progress)
 
@@ -248,10 +227,7 @@ class WarehouseInputs(Inputs):
 
 @contextmanager
 def opened_task(config: RunConfig, population: Table | None) -> Iterator[TableTask]:
-    """Connect to the warehouse of a configuration for the block.
-
-    Errors as of :func:`hybrid.table.warehouse.open_warehouse`.
-    """
+    """Connect to the warehouse of a configuration for the block."""
     assert config.anonymize is not None
     memory = config.anonymize.memory_bytes
     place = config.data.place

@@ -8,11 +8,9 @@ from typing import Any
 from pydantic.json_schema import models_json_schema
 
 from hybrid.base.atomic import write_json, write_text
-from hybrid.pipeline.config import RunConfig
+from hybrid.pipeline.config import OF_ONE_TABLE, RunConfig
 from hybrid.pipeline.links import LinkOptions
 
-_OF_ONE_TABLE = ("data", "constraints")
-"""Sections that a configuration of linked tables lacks."""
 _OFF = {"const": False}
 
 
@@ -28,15 +26,7 @@ def first_line(file: str = FILE) -> str:
 def refer_to_schema(config: Path) -> Path:
     """Write the schema beside a configuration, and name it in the first line of the configuration.
 
-    Parameters
-    ----------
-    config : Path
-        A configuration that does not name a schema yet.
-
-    Returns
-    -------
-    Path
-        Where the schema is; one of an earlier version is replaced.
+    The configuration does not name a schema yet; a schema of an earlier version is replaced.
     """
     schema = config.parent / FILE
     write_json(schema, configuration_schema())
@@ -53,7 +43,7 @@ def configuration_schema() -> dict[str, Any]:
     models = _without_alternatives(made["$defs"])
     _accept_short_forms(models)
     single, links = models["RunConfig"], models.pop("LinkOptions")
-    shared = {key: about for key, about in single["properties"].items() if key not in _OF_ONE_TABLE}
+    shared = {key: about for key, about in single["properties"].items() if key not in OF_ONE_TABLE}
     models["LinkedConfig"] = links | {"title": "LinkedConfig", "properties": links["properties"] | shared}
     return {
         "title": "Configuration of hybrid",

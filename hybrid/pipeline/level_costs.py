@@ -40,11 +40,8 @@ class LevelWords:
 def column_words(costs: RuleCosts, words: LevelWords, column: str) -> str:
     """Level of a column in words, with its cause.
 
-    Returns
-    -------
-    str
-        Such as "10-year groups", "left out, because of k = 5", or "left out, because of l-diversity of heart_disease
-        (with k = 5 alone: 10-year groups)".
+    Such as "10-year groups", "left out, because of k = 5", or "left out, because of l-diversity of heart_disease (with
+    k = 5 alone: 10-year groups)".
     """
     now = words.at(costs.chosen, column)
     causes = costs.causes(column)
@@ -59,10 +56,7 @@ def rule_sentences(costs: RuleCosts, words: LevelWords, loss: str = "loss") -> I
 
     Of several rules, each is said to be the only one beside k.
 
-    Parameters
-    ----------
-    loss : str
-        Name of the loss; of ``loss`` the numbers are shares of the information.
+    Of the loss called ``loss`` the numbers are shares of the information.
     """
     for one in costs.expensive(words.roots):
         if one.point.levels is None:

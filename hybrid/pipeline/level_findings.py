@@ -59,13 +59,8 @@ def trial_seed(configured: int | None, store: Store | None) -> int | None:
 def level_findings(config: RunConfig, table: Table, store: Store | None = None) -> Iterator[Finding]:
     """Findings about each column after splitting, protecting and searching as a run does.
 
-    Parameters
-    ----------
-    table : Table
-        The whole table, without undecided columns.
-    store : Store, optional
-        Where a run keeps its stages: they are taken from there, and left there for the run. Without one the split is
-        that of the configuration's seed, or of seed 0.
+    ``table`` is the whole one, without undecided columns. Stages of the run are taken from ``store``, and left there
+    for it; without one the split is that of the configuration's seed, or of seed 0.
     """
     inputs = Inputs(config, Recorder(), silent, table)
     tables = TableRun(config, trial_seed(config.seed, store), store, given=inputs, judge_power=False)
@@ -255,10 +250,7 @@ class RoleEffect:
 def role_effect(config: RunConfig, whole: Table, most: int) -> RoleEffect:
     """Measure the effect of the roles on a table.
 
-    Parameters
-    ----------
-    most : int
-        Combinations of levels up to which the least loss is searched for.
+    Up to ``most`` combinations of levels the least loss is searched for.
     """
     table = whole.without_left_out()
     names = table.schema.quasi_identifiers

@@ -271,6 +271,15 @@ def naming(table: str) -> Iterator[None]:
         raise type(error)(in_table(table, problem) for problem in error.problems) from None
 
 
+@contextmanager
+def collected(problems: list[Problem], name: str) -> Iterator[None]:
+    """Collect the problems of one table instead of raising them."""
+    try:
+        yield
+    except HybridError as error:
+        problems += [in_table(name, problem) for problem in error.problems]
+
+
 def reading(table: TableOptions) -> dict[str, Any]:
     """Section ``data`` of one table (JSON types): keys are identifiers, and references are categories."""
     data = table.model_dump(mode="json", include=_DATA, exclude_unset=True)

@@ -17,7 +17,7 @@ from markupsafe import Markup
 from hybrid.anonymize.result import AnonymizationResult, AnonymizedTable
 from hybrid.anonymize.search.tradeoff import TradeoffPoint
 from hybrid.base.arrays import Rows
-from hybrid.base.errors import ConfigError, DataError, Problem
+from hybrid.base.errors import ConfigError, DataError, Problem, refuse
 from hybrid.base.hashing import fingerprint
 from hybrid.base.listed_names import ListedNames
 from hybrid.base.manifest import Recorder, StageRecord
@@ -29,7 +29,7 @@ from hybrid.evaluation.measure import Evaluation, MetricResult
 from hybrid.evaluation.people_in_tables import LinkedPeople
 from hybrid.pipeline.assessment import ONLY_COMPARED
 from hybrid.pipeline.child_draw import own_names
-from hybrid.pipeline.child_run import ChildRun, DrawnRows, GivenInputs, Link
+from hybrid.pipeline.child_run import ChildRun, DrawnRows, Link
 from hybrid.pipeline.config import SINGLE, RunConfig
 from hybrid.pipeline.display import in_html, in_words, plotted
 from hybrid.pipeline.evaluation_price import untried
@@ -152,7 +152,7 @@ class Pipeline(ListedNames, Run[Sources]):
         refuse_unknown(config, self.sources)
         table = self.sources.tables[name]
         told = self._progress_of_table(name)
-        given = GivenInputs(fitting(config, table.schema), table, told)
+        given = Inputs(fitting(config, table.schema), Recorder(), told, table)
         inputs = given if self._parts is None else given.of_fold(self._parts)
         if self._whole is not None:
             inputs = self._whole.person.inputs.with_training(table)
@@ -367,8 +367,7 @@ class Pipeline(ListedNames, Run[Sources]):
         """
         if self.config.is_linked:
             problems = [in_table(*found) for found in self.identifying]
-            if problems:
-                raise DataError(problems)
+            refuse(problems, DataError)
         for table in self.tables.values():
             table.check()
 

@@ -36,57 +36,15 @@ def trials_for(asked: int, rows: int) -> int:
     return max(min(asked, LEAST_TRIALS), min(asked, round(asked * SMALL / max(rows, 1))))
 
 
-def measure_power(
-    train: Table,
-    control: Table | None,
-    table: Table,
-    evaluation: Evaluation,
-    policy: Policy,
-    options: EvaluateOptions,
-    seed: int,
-    progress: Progress = silent,
-    share: Share | None = None,
-    confidence: Mapping[Criterion | None, float] | None = None,
-    people: int | None = None,
-) -> Power:
-    """Plant every demanded leak into the judged table, and judge again.
-
-    A leak counts as noticed if a rule about an excess that passed on the table does not pass on the table with the
-    leak. Both are judged as a first draw: the trials of a table are then the same whatever is known of other draws, and
-    a repeated draw, which is judged more strictly, notices no less. Only metrics that the leak is seen by are computed,
-    one after the other until a rule notices; trials of a kind end once too many passed unnoticed. Kinds are tried side
-    by side on the cores there are. On a larger table fewer trials are planned; a leak that one of them misses is tried
-    as often as on a small one, since one of eight says little.
-
-    Parameters
-    ----------
-    policy : Policy
-        Its ``must_detect`` and ``power``.
-    seed : int
-        The run's; of the metrics' random streams as of the draws of leaks.
-    confidence : mapping of criterion to float, optional
-        Confidence of the excesses that the verdict judges, if it judges more tables than this one.
-    people : int, optional
-        Those in the data, where they are more than those of this table.
-
-    Returns
-    -------
-    Power
-        Trials of every kind of leak in the policy's ``must_detect``, in each of its ways.
-    """
-    judged = judged_table(train, control, table, options, seed, share)
-    return measure_power_of([judged], evaluation, policy, seed, progress, confidence, people)
-
-
 def judged_table(
     train: Table, control: Table | None, table: Table, options: EvaluateOptions, seed: int, share: Share | None = None
 ) -> Context:
-    """A table as it was evaluated under this seed; arguments as for :func:`measure_power`."""
+    """A table as it was evaluated under the seed of a run."""
     metric_seed = int(rng_for(seed, "evaluate").integers(2**63))
     return Context(train, control, table, options, metric_seed, share=share or remembering({}))
 
 
-def measure_power_of(
+def measure_power(
     judged: Sequence[Context],
     evaluation: Evaluation,
     policy: Policy,
@@ -95,10 +53,18 @@ def measure_power_of(
     confidence: Mapping[Criterion | None, float] | None = None,
     people: int | None = None,
 ) -> Power:
-    """As :func:`measure_power`, of one table, or of every fold of ``split.control: cross``.
+    """Plant every leak that the policy wants noticed into a judged table, and judge again.
 
-    Of several folds, a trial plants the leak into every one, and the pooled numbers are judged. ``people``: those in
-    the data, where they are more than those of this table.
+    A leak counts as noticed if a rule about an excess that passed on the table does not pass on the table with the
+    leak. Both are judged as a first draw: the trials of a table are then the same whatever is known of other draws, and
+    a repeated draw, which is judged more strictly, notices no less. Only metrics that the leak is seen by are computed,
+    one after the other until a rule notices; trials of a kind end once too many passed unnoticed. Kinds are tried side
+    by side on the cores there are, each in each of its ways. On a larger table fewer trials are planned; a leak that
+    one of them misses is tried as often as on a small one, since one of eight says little.
+
+    ``judged`` is one table, or that of every fold of ``split.control: cross``: a trial then plants the leak into every
+    one, and the pooled numbers are judged. ``confidence`` is that of the excesses that the verdict judges, if it judges
+    more tables than this one; ``people`` are those in the data, where they are more than those of this table.
     """
     people = people or people_in(judged)
     demanded, asked = policy.demanded(people), policy.power.trials

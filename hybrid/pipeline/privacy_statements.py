@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Container, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from hybrid import transition
 from hybrid.anonymize.options import AnonymizeOptions
 from hybrid.anonymize.techniques.registry import assigned, gives_k
 from hybrid.pipeline.amplification import Guarantee
-from hybrid.privacy.accounting import at_most
+from hybrid.privacy.accounting import at_most, epsilon_of
 from hybrid.sample import SampleOptions
+from hybrid.synthesize.registry import engine
 from hybrid.table import Role, Schema
 
 if TYPE_CHECKING:
@@ -21,6 +23,86 @@ ONE_ROW = "every person has one record (data.max_rows: 1 draws one of several)"
 """Condition of every statement about records that is to hold for persons."""
 NOT_COUNTED = "no condition on drawn rows is tried by counting the records that meet it"
 """Condition of every statement, since such a count decides whether anything is drawn."""
+NOT_CALIBRATED = "no weights are calibrated to margins of the records"
+NOT_PROTECTED = "no value is protected by counting the records that hold it"
+
+
+@dataclass(frozen=True)
+class StatementBasis:
+    """Steps of a run on which its privacy statements depend."""
+
+    config: RunConfig
+    schema: Schema
+    """The columns without identifiers, of linked tables those of all."""
+    from_records: Sequence[str] = ()
+    """Quasi-identifiers whose domain (values, or bounds of intervals) is taken from the records, not listed in a
+    hierarchy file."""
+    seeded: bool = False
+    """Whether somebody chose the seed."""
+    nameless: bool = False
+    """Whether a record has no person, where others have one."""
+    linked: bool = False
+    """Whether other tables, linked to this one, are learned from, too."""
+    drawn: float = 1.0
+    """Share of the records with labels, in (0, 1], that were drawn from a table that stayed in a warehouse."""
+
+    @property
+    def anonymize(self) -> AnonymizeOptions:
+        assert self.config.anonymize is not None
+        return self.config.anonymize
+
+    @property
+    def sample(self) -> SampleOptions:
+        return self.config.sample if self.drawn == 1 else SampleOptions(method="simple", beta=self.drawn)
+
+    @property
+    def reads_originals(self) -> bool:
+        """True if restored values depend on exact original ones beyond the domain of their column."""
+        options = self.config.required_transition
+        strategy = transition.REGISTRY[options.method]
+        return strategy.reads_originals(options) or any(one.learns == "values" for one in self.config.constraints)
+
+    @property
+    def fitted(self) -> bool:
+        """True if the form of a constraint is fitted to the training records."""
+        return any(one.learns == "form" for one in self.config.constraints)
+
+    @property
+    def generated(self) -> bool:
+        """True if a generator draws the rows; otherwise each is made from the labels of one record."""
+        return not self.config.synthesize.is_off
+
+    @property
+    def protected(self) -> bool:
+        return self.config.protection is not None
+
+    @property
+    def several_rows(self) -> bool:
+        """True if a person may have several records; then k counts persons."""
+        return self.config.data.several_rows
+
+    @property
+    def unit(self) -> str:
+        return "persons" if self.several_rows else "records"
+
+    @property
+    def filtered(self) -> bool:
+        return self.config.synthesize.filter is not None
+
+    @property
+    def calibrated(self) -> bool:
+        return bool(self.schema.having(Role.WEIGHT))
+
+    @property
+    def levels_fixed(self) -> bool:
+        """True if the level of every quasi-identifier is given, and none is searched for."""
+        options = self.anonymize
+        return options.recoding == "global" and set(self.schema.quasi_identifiers) <= set(options.levels)
+
+    def domains_listed(self, names: Sequence[str]) -> dict[str, bool]:
+        """The condition on domains, unmet by these columns."""
+        remark = f" (not so: {', '.join(map(repr, names))})" if names else ""
+        return {f"the values that a column can have are listed beforehand in a hierarchy file{remark}": not names}
 
 
 @dataclass(frozen=True)
@@ -38,11 +120,9 @@ class Explanation:
     holds: bool
     """Whether all conditions are met."""
     conditions: tuple[Condition, ...]
-    """All of them."""
     guarantees: tuple[Guarantee, ...]
     """Empty unless it holds."""
     text: str
-    """A few honest sentences."""
     of_values: bool = False
     """Whether it is about exact values below known labels alone, and says nothing of who is in the table."""
 
@@ -72,73 +152,51 @@ def combined_explanation(explanations: Sequence[Explanation]) -> Explanation:
     )
 
 
-def remark_on(columns: Sequence[str]) -> str:
-    """Remark that names the columns of an unmet condition."""
-    return f" (not so: {', '.join(map(repr, columns))})" if columns else ""
+def stated_budget(config: RunConfig) -> tuple[float, float] | None:
+    """Epsilon and delta of one training by the generator's own options; None for one without a budget.
 
-
-def levels_fixed(options: AnonymizeOptions, schema: Schema) -> bool:
-    """True if the level of every quasi-identifier is given."""
-    return options.recoding == "global" and set(schema.quasi_identifiers) <= set(options.levels)
-
-
-def explain_generator(
-    name: str,
-    epsilon: float,
-    delta: float,
-    *,
-    looked_at_before: bool,
-    from_records: Sequence[str],
-    secure_noise: bool,
-    bypassed: bool = False,
-    several_rows: bool = False,
-    calibrated: bool = False,
-    counted: bool = False,
-    filtered: bool = False,
-) -> Explanation:
-    """Check if the generator's differential privacy holds for the synthetic table.
-
-    Parameters
-    ----------
-    epsilon, delta : float
-        What one training spends; neighbouring tables differ in the presence of one record.
-    looked_at_before : bool
-        Whether an earlier stage has chosen or changed anything by looking at the records: anonymization and
-        stratified sampling do, and so does the protection of values; with them one record more or less can change
-        many others.
-    from_records : sequence of str
-        Columns whose domain (values, or bounds of intervals) was taken from the records.
-    secure_noise : bool
-        Whether the noise comes from a secure source that no seed repeats.
-    bypassed : bool
-        Whether the generator's library also learns from the records without that noise.
-    several_rows : bool
-        Whether a person may have several records, each of which spends epsilon.
-    calibrated : bool
-        Whether sampling weights are calibrated to margins of the records.
-    counted : bool
-        Whether the records that meet a condition on drawn rows are counted.
-    filtered : bool
-        Whether rows near a training record are left out.
+    A budget that is given as rho is converted at its delta.
     """
+    if config.synthesize.is_off:
+        return None
+    options = config.synthesize.resolve()
+    epsilon, delta = getattr(options, "epsilon", None), getattr(options, "delta", 0.0)
+    if epsilon is None:
+        return None
+    rho = getattr(options, "rho", None)
+    return (epsilon if rho is None else epsilon_of(rho, delta)), delta
+
+
+def explain_generator(basis: StatementBasis, listed: Container[str]) -> Explanation | None:
+    """Check if the generator's own differential privacy holds for the synthetic table; None without a budget.
+
+    ``listed`` are columns whose values hierarchy files list. A stage before the generator that looks at the records
+    voids it: with it, one record more or less can change many others.
+    """
+    config = basis.config
+    budget = stated_budget(config)
+    if budget is None:
+        return None
+    (epsilon, delta), name = budget, config.synthesize.generator
+    made = engine(name, config.synthesize.resolve())
+    secure_noise, bypassed = getattr(made, "secure_noise", False), getattr(made, "bypasses_noise", False)
+    looked_at = basis.protected or config.anonymize is not None or config.sample.method == "stratified"
+    looked_at |= any(constraint.learns != "nothing" for constraint in config.constraints)
+    post = config.transition is not None and config.transition.order == "post"
     checks = {
         f"the generator {name} adds noise for a stated epsilon": True,
         "its noise comes from a secure source that no seed repeats": secure_noise,
-        "no stage before the generator looks at the records": not looked_at_before,
-        f"the values that a column can have are listed beforehand in a hierarchy file{remark_on(from_records)}": (
-            not from_records
-        ),
+        "no stage before the generator looks at the records": not looked_at,
+        **basis.domains_listed([column for column in basis.schema.names if post or column not in listed]),
     }
-    if bypassed:
-        checks["the noise covers all that its library takes from the records"] = False
-    if several_rows:
-        checks[ONE_ROW] = False
-    if calibrated:
-        checks["no weights are calibrated to margins of the records"] = False
-    if counted:
-        checks[NOT_COUNTED] = False
-    if filtered:
-        checks[NO_FILTER] = False
+    seldom = {
+        "the noise covers all that its library takes from the records": bypassed,
+        ONE_ROW: basis.several_rows,
+        NOT_CALIBRATED: basis.calibrated,
+        NOT_COUNTED: config.synthesize.chooses,
+        NO_FILTER: basis.filtered,
+    }
+    checks |= {text: False for text, broken in seldom.items() if broken}
     conditions = conditions_of(checks)
     missing = unmet(conditions)
     spent = f"{name} was trained once with epsilon = {at_most(epsilon, 6)}"
@@ -167,29 +225,17 @@ GENERALIZED = "all quasi-identifiers are generalized, and nothing else is done t
 """Condition that no other technique meets: the theorem on sampling is about counts of labels."""
 
 
-def explain_masking(
-    options: AnonymizeOptions, sample: SampleOptions, schema: Schema, *, several_rows: bool
-) -> Explanation:
-    """Explain a list of techniques: the promise of the weakest.
-
-    Parameters
-    ----------
-    options : AnonymizeOptions
-        Of a configuration whose technique is not generalization alone.
-    schema : Schema
-        The columns, without identifiers.
-    several_rows : bool
-        Whether a person may have several records; then k counts persons.
-    """
-    steps = assigned(options, schema)
-    unit = "persons" if several_rows else "records"
+def explain_masking(basis: StatementBasis) -> Explanation:
+    """Explain a list of techniques that is not generalization alone: the promise of the weakest."""
+    options, unit = basis.anonymize, basis.unit
+    steps = assigned(options, basis.schema)
     done = " ".join(step.words(", ".join(columns), {}) for step, columns in steps)
-    if gives_k(steps, schema.quasi_identifiers):
+    if gives_k(steps, basis.schema.quasi_identifiers):
         left = (
             "In the intermediate table every combination of masked quasi-identifiers is shared by at least "
             f"{options.k} {unit}, so it alone does not single out a {unit[:-1]}; it does not hide what all members of "
             "a group have in common, and does not bound what an intruder with other knowledge can infer."
-            f"{_sampled(sample)}"
+            f"{_sampled(basis.config.sample)}"
         )
     else:
         left = (
@@ -216,24 +262,14 @@ PREFIX = "values of noisy: "
 """Begins each condition, beside those of other mechanisms of the same run."""
 
 
-def explain_noisy(
-    config: RunConfig, schema: Schema, derived: Sequence[str], *, seeded: bool, linked: bool
-) -> Explanation | None:
+def explain_noisy(basis: StatementBasis) -> Explanation | None:
     """Explain the epsilon of the transition ``noisy``; None for other transitions.
 
     Two tables are neighbours if they differ in the quasi-identifiers of one record, within its labels: Blowfish
     privacy with the labels as partition of the values (He, Machanavajjhala and Ding 2014). Labels, suppression, sample
     and other columns are then those of the neighbour, and the noisy tables are all that can differ.
-
-    Parameters
-    ----------
-    schema : Schema
-        The columns, without identifiers.
-    derived : sequence of str
-        Quasi-identifiers whose hierarchy has values or bounds that are taken from the records.
-    linked : bool
-        Whether other tables, linked to this one, are learned from, too.
     """
+    config = basis.config
     if config.transition is None or config.transition.method != METHOD:
         return None
     epsilon, sample = float(getattr(config.transition, "epsilon", 0)), config.sample.effective
@@ -242,19 +278,19 @@ def explain_noisy(
         "the noise is that of whole numbers (mechanism: geometric)": (
             getattr(config.transition, "mechanism", None) == "geometric"
         ),
-        "the noise is secret: its seed is drawn anew (none in the configuration, no --seed)": not seeded,
-        f"the values that a column can have are listed beforehand in a hierarchy file{remark_on(derived)}": not derived,
-        "no value is protected by counting the records that hold it": config.protection is None,
-        ONE_ROW: not config.data.several_rows,
-        "no other table is linked to the records, whose generator could learn their exact values": not linked,
+        "the noise is secret: its seed is drawn anew (none in the configuration, no --seed)": not basis.seeded,
+        **basis.domains_listed(basis.from_records),
+        NOT_PROTECTED: not basis.protected,
+        ONE_ROW: not basis.several_rows,
+        "no other table is linked to the records, whose generator could learn their exact values": not basis.linked,
         "no record's side of the split depends on its values (split.stable is off)": not config.split.stable,
-        "no record is sampled by its quasi-identifiers": not set(strata) & set(schema.quasi_identifiers),
+        "no record is sampled by its quasi-identifiers": not set(strata) & set(basis.schema.quasi_identifiers),
         "no constraint between columns is learned from the records": all(
             constraint.learns == "nothing" for constraint in config.constraints
         ),
         NOT_COUNTED: not config.synthesize.chooses,
-        NO_FILTER: config.synthesize.filter is None,
-        "no weights are calibrated to margins of the records": not schema.having(Role.WEIGHT),
+        NO_FILTER: not basis.filtered,
+        NOT_CALIBRATED: not basis.calibrated,
     }
     conditions = conditions_of({f"{PREFIX}{text}": met for text, met in checks.items()})
     missing = [text.removeprefix(PREFIX) for text in unmet(conditions)]
@@ -264,8 +300,7 @@ def explain_noisy(
             f"exact values: that needs that {'; that '.join(missing)}."
         )
         return Explanation(False, conditions, (), text, of_values=True)
-    fixed = config.anonymize is not None and levels_fixed(config.anonymize, schema)
-    pair = "" if fixed else ", where both tables get the same labels (the records choose the levels here)"
+    pair = "" if basis.levels_fixed else ", where both tables get the same labels (the records choose the levels here)"
     text = (
         f"The transition noisy hides exact values below their labels with epsilon = {epsilon:g}: if the "
         "quasi-identifiers of one record change within its labels, the probability of any synthetic table changes by "

@@ -43,12 +43,7 @@ def account_of(config: RunConfig, policy: Policy, private_dir: Path, content: st
     Draws add up with all others about the same people: those of the same name (``privacy.people``, else ``name``), of
     the same file or query, and of the same content.
 
-    Parameters
-    ----------
-    private_dir : Path
-        The private zone with the ledger.
-    content : str, optional
-        Fingerprint of the records, where they were read already.
+    ``content`` is the fingerprint of the records, where they were read already.
     """
     options = config.privacy
     assert options is not None
@@ -77,10 +72,7 @@ def account_of_run(run: TableRun, content: str | None = None) -> Account | None:
 def refuse_spent(run: TableRun) -> None:
     """Refuse a draw beyond the yearly budget before anything is read.
 
-    Raises
-    ------
-    GateRefused
-        The budget is spent, and the store keeps no draw that is paid.
+    As :meth:`hybrid.pipeline.pipeline.Pipeline.refuse_spent`.
     """
     account = account_of_run(run)
     if account is not None:
@@ -95,12 +87,8 @@ def _whole(file: File) -> str:
 def paid(account: Account | None, draw: str, store: Callable[[Callable[[], T]], T], compute: Callable[[], T]) -> T:
     """Give a drawn table that was paid, from the store or computed.
 
-    Parameters
-    ----------
-    account : Account or None
-        None for tables that hold no real record, and trainings within an evaluation.
-    store : callable
-        From a function that draws to the kept or the drawn table.
+    Without an account (tables that hold no real record, and trainings within an evaluation) nothing is paid. ``store``
+    gives the kept or the drawn table, from a function that draws.
     """
     if account is None:
         return store(compute)
@@ -139,13 +127,8 @@ def drawn_privately(
 ) -> PrivateTable:
     """Draw a table that is differentially private.
 
-    Parameters
-    ----------
-    train : Table
-        Training records without identifiers, of each person at most ``data.max_rows``. Rows without a person could be
-        anybody's and are left out.
-    seed : int
-        Source of everything but the noise, which no seed repeats.
+    Of each person, ``train`` has at most ``data.max_rows`` records. Rows without a person could be anybody's and are
+    left out. ``seed`` is the source of everything but the noise, which no seed repeats.
     """
     options = config.privacy
     assert options is not None

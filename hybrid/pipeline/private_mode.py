@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
-from hybrid.base.errors import ConfigError, Problem
+from hybrid.base.errors import Problem, refuse
 from hybrid.hierarchy.load import listed_values
-from hybrid.pipeline.privacy_statements import Condition, Explanation
+from hybrid.pipeline.privacy_statements import Explanation, conditions_of, unmet
 from hybrid.pipeline.refusals import reads_without_noise
 from hybrid.privacy.accounting import Budget
 from hybrid.privacy.plan import column_problems
@@ -51,19 +51,13 @@ def refuse_undeclared(config: RunConfig, schema: Schema) -> None:
         if name not in config.data.columns
     ]
     problems += column_problems(learned, config.privacy, listed_values(learned, config.hierarchy_sources))
-    if problems:
-        raise ConfigError(problems)
+    refuse(problems)
 
 
 def explain_private(config: RunConfig, *, secret_seed: bool, spent: Budget | None = None) -> Explanation:
     """State the guarantee of a configuration with ``privacy.mode: dp``.
 
-    Parameters
-    ----------
-    secret_seed : bool
-        Whether the seed was drawn, not given.
-    spent : Budget, optional
-        Account of a run that is done.
+    ``spent`` is the account of a run that is done.
     """
     options = config.privacy
     assert options is not None
@@ -79,12 +73,11 @@ def explain_private(config: RunConfig, *, secret_seed: bool, spent: Budget | Non
         "the noise is drawn in whole numbers from random bits of the operating system": True,
         "the seed of everything else was drawn and is secret": secret_seed,
     }
-    conditions = tuple(Condition(text, met) for text, met in checks.items())
-    unmet = [condition.text for condition in conditions if not condition.met]
-    if unmet:
-        return Explanation(
-            False, conditions, (), f"No differential privacy is claimed: that needs that {'; that '.join(unmet)}."
-        )
+    conditions = conditions_of(checks)
+    missing = unmet(conditions)
+    if missing:
+        text = f"No differential privacy is claimed: that needs that {'; that '.join(missing)}."
+        return Explanation(False, conditions, (), text)
     text = " ".join(private_words.guarantee(config.model_dump(mode="json")))
     return Explanation(
         True, conditions, (), text if spent is None else f"{text} {private_words.account(spent.to_json())}"

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from hybrid.base.errors import ConfigError
 from hybrid.pipeline.guarantees import promise, promises
-from hybrid.pipeline.privacy_statements import Explanation, combined_explanation
+from hybrid.pipeline.privacy_statements import Explanation, StatementBasis, combined_explanation
 from hybrid.pipeline.private_mode import explain_private
 from hybrid.table import Schema
 
@@ -18,10 +18,7 @@ if TYPE_CHECKING:
 class Promises:
     """Formal promises about one table.
 
-    Parameters
-    ----------
-    run : TableRun
-        Of the table; of the person table, columns of all linked tables are explained, which nothing generalizes.
+    Of the person table, columns of all linked tables are explained, which nothing generalizes.
     """
 
     def __init__(self, run: TableRun) -> None:
@@ -64,13 +61,13 @@ class Promises:
         own = run.table.schema.without_identifiers()
         schema, known, whole = Schema((*own, *run.beside)), run.hierarchies, run.inputs.whole
         derived = [name for name in schema.quasi_identifiers if name in known and known[name].rule]
-        return promises(
+        basis = StatementBasis(
             run.config,
             schema,
-            run.inputs.domains,
             derived,
-            nameless=bool((run.table.persons < 0).any()),
             seeded=seeded,
+            nameless=bool((run.table.persons < 0).any()),
             linked=bool(run.beside),
             drawn=1.0 if whole is None else whole.result.drawn_share,
         )
+        return promises(basis, run.inputs.domains)

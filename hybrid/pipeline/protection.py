@@ -32,23 +32,9 @@ def protected(
 ) -> Protected | None:
     """Protect the training records; None where protection is off.
 
-    Parameters
-    ----------
-    train : Table
-        The training records, without identifiers.
-    hierarchies : mapping of str to Hierarchy
-        Of the quasi-identifiers, as they are read with the whole table; none without anonymization.
-    rules : Rules
-        Rules that protected records must keep again.
-    static : sequence of str or None
-        As :func:`static_columns`: persons keep one value in these.
-    decided : bool
-        Whether the records are a sample of a table whose columns were decided, as in attacks with training.
-
-    Raises
-    ------
-    DataError
-        Columns need a decision.
+    ``hierarchies`` are those of the quasi-identifiers, as they are read with the whole table; none without
+    anonymization. In the columns of ``static`` persons keep one value. With ``decided`` the records are a sample of a
+    table whose columns were decided, as in attacks with training.
     """
     if config.protection is None:
         return None

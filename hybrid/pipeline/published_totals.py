@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 from pydantic import Field
 
-from hybrid.base.errors import ConfigError, Problem, VerificationError
+from hybrid.base.errors import Problem, VerificationError, refuse
 from hybrid.base.options import Options
 from hybrid.table import Column, Kind, Table
 from hybrid.table.weights import Margin, Margins, weights_of
@@ -50,12 +50,8 @@ class PublishedTotals:
     def raked_with(self, margins: Margins, table: Table) -> Margins:
         """Margins of the records with the published ones in their place.
 
-        Parameters
-        ----------
-        margins : Margins
-            Those of the training records, for the columns without published totals.
-        table : Table
-            Drawn rows. Those of categories without a total keep their share of the weights.
+        ``margins`` are those of the training records, for the columns without published totals. Drawn rows of
+        categories without a total keep their share of the weights.
         """
         weights = weights_of(table)
         assert weights is not None
@@ -105,11 +101,8 @@ def _value(text: str, column: Column) -> object:
 def published_totals(config: RunConfig) -> PublishedTotals | None:
     """Read the published totals of a configuration; None where it names none.
 
-    Raises
-    ------
-    ConfigError
-        A file is missing, has other lines than a category and a number, a category twice, a total that is too small, or
-        its sum differs from that of another column; all problems at once.
+    All problems are named at once: a missing file, other lines than a category and a number, a category twice, a total
+    that is too small, or a sum that differs from that of another column.
     """
     options = config.margins
     if options is None:
@@ -125,8 +118,7 @@ def published_totals(config: RunConfig) -> PublishedTotals | None:
                 "give totals of the same population and day, with a category for people without a value",
             )
         )
-    if problems:
-        raise ConfigError(problems)
+    refuse(problems)
     return PublishedTotals(found)
 
 

@@ -11,14 +11,13 @@ from dataclasses import replace
 import numpy as np
 
 from hybrid.base.arrays import Mask, Rows
-from hybrid.base.errors import ConfigError, Problem
+from hybrid.base.errors import ConfigError, Problem, refuse
 from hybrid.base.resources import available_bytes
 from hybrid.base.rng import rng_for
 from hybrid.pipeline.config import RunConfig
 from hybrid.pipeline.inputs import Sources
-from hybrid.pipeline.links import key_columns
+from hybrid.pipeline.links import collected, key_columns
 from hybrid.pipeline.sources import (
-    collected,
     key_problems,
     link_sources,
     lost_rows,
@@ -51,10 +50,7 @@ def reading_memory(config: RunConfig) -> tuple[float, float]:
 def refuse_too_large(config: RunConfig) -> bool:
     """True if only some people are to be read, since memory does not hold the rows of all.
 
-    Raises
-    ------
-    ConfigError
-        It does not, and nothing says how many people are wanted.
+    Refused if nothing says how many people are wanted.
     """
     need, most = reading_memory(config)
     if need <= most:
@@ -72,23 +68,8 @@ def refuse_too_large(config: RunConfig) -> bool:
 def read_people(config: RunConfig, seed: int) -> tuple[Sources, dict[str, int]]:
     """Read the rows of ``split.rows`` people who are drawn at random.
 
-    Parameters
-    ----------
-    seed : int
-        Of the draw.
-
-    Returns
-    -------
-    Sources
-        With the rows of these people alone.
-    dict of str to int
-        Rows of each table about people in its source.
-
-    Raises
-    ------
-    ConfigError, DataError
-        As :func:`hybrid.pipeline.sources.read_sources`; keys and parents are checked in all rows, other values in
-        those that are read.
+    Gives the tables with the rows of these people alone, and the rows of each table about people in its source. Keys
+    and parents are checked in all rows, other values in those that are read.
     """
     problems: list[Problem] = []
     keys: dict[str, Table] = {}
@@ -100,15 +81,13 @@ def read_people(config: RunConfig, seed: int) -> tuple[Sources, dict[str, int]]:
                 keys[name] = _read(config, name, columns=None if pairs else key_columns(config.links.tables[name]))
     if not problems:
         problems += key_problems(config, keys)
-    if problems:
-        raise ConfigError(problems)
+    refuse(problems)
     wanted, orphans = _chosen(config, keys, seed)
     read: dict[str, Table] = {}
     for name in (*config.views, *config.public):
         with collected(problems, name):
             read[name] = _read(config, name, rows=wanted.get(name))
-    if problems:
-        raise ConfigError(problems)
+    refuse(problems)
     return replace(link_sources(config, read), orphans=orphans), {name: len(rows) for name, rows in wanted.items()}
 
 
@@ -132,8 +111,7 @@ def _chosen(config: RunConfig, keys: Mapping[str, Table], seed: int) -> tuple[di
         parent = config.links.tables[name].parent
         assert parent is not None
         wanted[name] = (found >= 0) & wanted[parent.table][found]
-    if problems:
-        raise ConfigError(problems)
+    refuse(problems)
     return wanted, orphans
 
 

@@ -30,15 +30,9 @@ def with_keys(
     Every row has a key of its own, and the key of the parent row that it was drawn for: references are whole by
     construction. Other identifiers are surrogates, too.
 
-    Parameters
-    ----------
-    sources : Sources
-        Columns, and identifiers that must not occur.
-    before : mapping of str to int, optional
-        Rows of each table that were drawn before, whose surrogates are not used again.
-    tables : int
-        Sets of tables that the people are parted into, with all of their rows, where there are more than one: the last
-        column numbers them, and no reference leads from one set to another.
+    ``before`` are the rows of each table that were drawn before, whose surrogates are not used again. Where there are
+    several ``tables`` (sets that the people are parted into, with all of their rows), the last column numbers them, and
+    no reference leads from one set to another.
     """
     found: dict[str, Table] = {}
     number = table_numbers(len(drawn[links.person].table), tables)
@@ -67,14 +61,8 @@ def with_keys(
 def _partners(pairs: Table, through: ThroughOptions, rows: Rows, owners: Rows, sets: Codes) -> Rows:
     """Parent of each pair: the owner for one pair of each row, others for the others; shape (n_pairs,).
 
-    Parameters
-    ----------
-    rows : numpy.ndarray, shape (n_pairs,), int64
-        Row that each pair belongs to.
-    owners : numpy.ndarray, shape (n_rows,), int64
-        Its owner.
-    sets : numpy.ndarray, shape (n_parents,), int64
-        Number of the set of each possible parent, ascending: all partners are of one set.
+    ``rows`` has the row that each pair belongs to, ``owners`` its owner; ``sets`` is the number of the set of each
+    possible parent, ascending: all partners are of one set.
     """
     order = preferred_first(pairs, through)
     first = np.zeros(len(pairs), dtype=bool)

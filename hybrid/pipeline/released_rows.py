@@ -29,14 +29,13 @@ def with_identifiers(run: TableRun, table: Table, rows: int = 0, persons: int = 
 
 
 def drawn_in_parts(run: TableRun) -> DrawnInParts:
-    """Sample of the rows of all parts; errors as of the generator."""
+    """Sample of the rows of all parts."""
     before, options = run.anonymization, run.config.synthesize
     generation, rows, part_rows = run.generation, options.rows, options.part_rows
     assert not isinstance(rows, str) and part_rows is not None
 
     def draw(rows: int, number: int) -> Generated:
-        further = generation.again(rows, number)
-        return further.from_originals() if before is None else further.from_anonymized(before)
+        return generation.again(rows, number).drawn(before)
 
     known = {"train": run.train, "control": run.control}
     return draw_in_parts(rows, part_rows, draw, partial(with_identifiers, run), known, run.progress, said(run))

@@ -76,15 +76,8 @@ def _below(tables: Mapping[str, TableRun], part: Part) -> dict[str, tuple[Table,
 def some_people(links: LinkOptions, sources: Sources, people: Rows) -> Sources:
     """Some of the people, in this order, with all of their rows.
 
-    Parameters
-    ----------
-    people : numpy.ndarray, shape (n,), int64
-        Rows of the person table; one that comes again is another person with the same rows.
-
-    Returns
-    -------
-    Sources
-        People are numbered anew from 0. Rows of a parent are together, in the order that they had.
+    Of the person table's rows (``people``), one that comes again is another person with the same rows. People are
+    numbered anew from 0; rows of a parent are together, in the order that they had.
     """
     kept, owners = {links.person: people}, {}
     tables = {links.person: replace(sources.tables[links.person].take(people), named_persons=np.arange(len(people)))}

@@ -36,10 +36,7 @@ class RolesOptions(Options):
 def refuse_undecided(config: RunConfig) -> None:
     """Refuse a release while a person has not decided the role of every column.
 
-    Raises
-    ------
-    ConfigError
-        The section ``roles`` is missing, or columns are undecided; one problem that names all of them.
+    One problem names the missing section ``roles`` and all undecided columns.
     """
     refuse_undecided_columns(config.roles, undecided_columns(config))
 
@@ -106,12 +103,7 @@ def without_person(config: RunConfig, table: Table) -> tuple[str, ...]:
 def decided_roles(config: RunConfig, table: Table, below: Collection[str] = ()) -> DecidedRoles:
     """Decision about the roles, for the verdict and the certificate.
 
-    Parameters
-    ----------
-    table : Table
-        The records without undecided columns.
-    below : collection of str
-        Generalized columns of a table below the person table.
+    ``below`` are generalized columns of a table below the person table.
     """
     generalized = set(table.schema.quasi_identifiers) if config.anonymize is not None else set(below)
     noisy = config.privacy is not None  # every column is drawn from noisy counts

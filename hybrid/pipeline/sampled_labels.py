@@ -6,23 +6,19 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 
-from hybrid.anonymize.options import AnonymizeOptions
 from hybrid.pipeline.amplification import delta_of_sampling_last, epsilon_for, large_class
 from hybrid.pipeline.privacy_statements import (
     NO_FILTER,
     NOT_COUNTED,
+    NOT_PROTECTED,
     ONE_ROW,
     Explanation,
+    StatementBasis,
     conditions_of,
-    levels_fixed,
-    remark_on,
     unmet,
 )
 from hybrid.privacy.accounting import at_most
-from hybrid.sample import SampleOptions
-from hybrid.table import Schema
 
 DELTAS = (1e-6, 1e-9)
 """Deltas for each of which the smallest epsilon is stated."""
@@ -40,102 +36,49 @@ NO_HOUSEHOLDS = "members of a household are sampled independently (data.househol
 NOTHING_FITTED = "no constraint between columns is fitted to the records"
 
 
-@dataclass(frozen=True)
-class StatementBasis:
-    """Steps of a run on which the statement depends."""
+def _is_independent(basis: StatementBasis) -> bool:
+    """True if every record is sampled by itself, with one probability below 1."""
+    sample = basis.sample.effective
+    alone = sample.method == "stratified" and sample.allocation == "independent" and sample.minimum == 0
+    return (sample.method == "beta" or alone) and sample.beta < 1
 
-    anonymize: AnonymizeOptions
-    sample: SampleOptions
-    """Of the run."""
-    schema: Schema
-    """The table's columns without identifiers."""
-    reads_originals: bool
-    """What ``Transition.reads_originals`` says of the transition's options, or whether a constraint learns values."""
-    from_records: Sequence[str] = ()
-    """Quasi-identifiers whose domain (values, or bounds of intervals) is taken from the records, not listed in a
-    hierarchy file."""
-    seeded: bool = False
-    """Whether somebody chose the seed."""
-    rows_of_records: bool = False
-    """Whether as many rows are drawn as there are training records."""
-    protected: bool = False
-    """Whether values that few records hold were replaced."""
-    several_rows: bool = False
-    """Whether a person may have several records; then k counts persons."""
-    nameless: bool = False
-    """Whether a record has no person, where others have one."""
-    households: bool = False
-    """Whether records are sampled by household."""
-    counted: bool = False
-    """Whether the records that meet a condition on drawn rows are counted."""
-    filtered: bool = False
-    """Whether drawn rows near a training record are left out."""
-    fitted: bool = False
-    """Whether a constraint is fitted to the training records."""
-    generated: bool = False
-    """Whether a generator draws the rows; otherwise each is made from the labels of one record."""
 
-    @property
-    def k(self) -> int:
-        return self.anonymize.k
+def _is_sampled_first(basis: StatementBasis) -> bool:
+    return basis.sample.effective.order == "pre"
 
-    @property
-    def independent(self) -> bool:
-        """True if every record is sampled by itself, with one probability below 1."""
-        sample = self.sample.effective
-        alone = sample.method == "stratified" and sample.allocation == "independent" and sample.minimum == 0
-        return (sample.method == "beta" or alone) and sample.beta < 1
 
-    @property
-    def most_likely(self) -> float:
-        """Greatest probability, in (0, 1], with which any record is sampled."""
-        sample = self.sample.effective
-        return 1.0 if sample.method == "stratified" and sample.minimum else sample.beta
+def _leaves_only_small_out(basis: StatementBasis) -> bool:
+    """True if exactly the classes below k are left out."""
+    options = basis.anonymize
+    return options.suppression_limit == 1 and not options.models and options.known_rows == 1
 
-    @property
-    def sampled_first(self) -> bool:
-        """True if a sample is anonymized."""
-        return self.sample.effective.order == "pre"
 
-    @property
-    def levels_fixed(self) -> bool:
-        """True if no level is searched for."""
-        return levels_fixed(self.anonymize, self.schema)
-
-    @property
-    def only_small_left_out(self) -> bool:
-        """True if exactly the classes below k are left out."""
-        options = self.anonymize
-        return options.suppression_limit == 1 and not options.models and options.known_rows == 1
-
-    @property
-    def labels_only(self) -> bool:
-        """True if every released column is a generalized quasi-identifier."""
-        return set(self.schema.names) == set(self.schema.quasi_identifiers)
+def _has_labels_only(basis: StatementBasis) -> bool:
+    """True if every released column is a generalized quasi-identifier."""
+    return set(basis.schema.names) == set(basis.schema.quasi_identifiers)
 
 
 def explain(basis: StatementBasis) -> Explanation:
     """Check the conditions, and state what remains without them."""
+    synthesize = basis.config.synthesize
     always = {
-        "every record is sampled independently with a probability beta below 1": basis.independent,
-        SAMPLED_FIRST: basis.sampled_first,
+        "every record is sampled independently with a probability beta below 1": _is_independent(basis),
+        SAMPLED_FIRST: _is_sampled_first(basis),
         SECRET: not basis.seeded,
         "the levels of generalization are fixed beforehand, not chosen by looking at the records": basis.levels_fixed,
-        "all classes with fewer than k records are left out, by no other rule": basis.only_small_left_out,
-        "every released column is a generalized quasi-identifier": basis.labels_only,
+        "all classes with fewer than k records are left out, by no other rule": _leaves_only_small_out(basis),
+        "every released column is a generalized quasi-identifier": _has_labels_only(basis),
         "the transition reads no original value beyond the domain of its column": not basis.reads_originals,
-        f"the values that a column can have are listed beforehand in a hierarchy file{remark_on(basis.from_records)}": (
-            not basis.from_records
-        ),
+        **basis.domains_listed(basis.from_records),
         DECLARED: basis.anonymize.beforehand is not None,
-        "no value is protected by counting the records that hold it": not basis.protected,
-        STATED_ROWS: not basis.rows_of_records,
+        NOT_PROTECTED: not basis.protected,
+        STATED_ROWS: not (basis.generated and isinstance(synthesize.rows, str)),
     }
     seldom = {
         ONE_ROW: basis.several_rows,
         WITH_PERSON: basis.nameless,
-        NO_HOUSEHOLDS: basis.households,
-        NOT_COUNTED: basis.counted,
+        NO_HOUSEHOLDS: bool(basis.config.data.household_columns),
+        NOT_COUNTED: synthesize.chooses,
         NO_FILTER: basis.filtered,
         NOTHING_FITTED: basis.fitted,
     }
@@ -143,7 +86,7 @@ def explain(basis: StatementBasis) -> Explanation:
     missing = unmet(conditions)
     if missing:
         return Explanation(False, conditions, (), _what_is_left(basis, missing))
-    k, beta = basis.k, basis.sample.beta
+    k, beta = basis.anonymize.k, basis.sample.beta
     points = [epsilon_for(k, beta, delta) for delta in DELTAS]
     found = tuple(point for point in points if point is not None)
     bounds = [f"epsilon = {at_most(one.epsilon, 4)} with delta <= {at_most(one.delta, 2)}" for one in found]
@@ -166,18 +109,19 @@ def explain(basis: StatementBasis) -> Explanation:
 
 
 def _what_is_left(basis: StatementBasis, missing: Sequence[str]) -> str:
+    sample, k, unit = basis.sample.effective, basis.anonymize.k, basis.unit
+    most_likely = 1.0 if sample.method == "stratified" and sample.minimum else sample.beta
     uncertain = (
         " Sampling adds that without the seed it cannot be determined whether a given person is among the records "
-        f"in use: each is used with a probability of about {basis.most_likely:g}."
-        if basis.most_likely <= 0.5
+        f"in use: each is used with a probability of about {most_likely:g}."
+        if most_likely <= 0.5
         else ""
     )
-    unit = "persons" if basis.several_rows else "records"
-    table = "anonymized sample" if basis.sampled_first else "anonymized table"
+    table = "anonymized sample" if _is_sampled_first(basis) else "anonymized table"
     return (
         "No differential privacy is claimed for this configuration. The theorem that links sampling and k-anonymity "
         f"needs that {'; that '.join(missing)}. What is left is group privacy in words: in the {table} every "
-        f"combination of labels is shared by at least {basis.k} {unit}, so the labels alone do not single out a "
+        f"combination of labels is shared by at least {k} {unit}, so the labels alone do not single out a "
         f"{unit[:-1]}; they do not hide what all members of a group have in common, and they do not bound what an "
         f"intruder with other knowledge can infer.{_searched(basis)}{_deniable(basis)}{_afterwards(basis, missing)}"
         f"{uncertain} The attacks of the evaluation, not a formula, show what remains."
@@ -200,7 +144,7 @@ def _deniable(basis: StatementBasis) -> str:
     sample = basis.sample.effective
     if basis.generated or basis.reads_originals or basis.filtered:
         return ""
-    if not basis.labels_only:
+    if not _has_labels_only(basis):
         repeated = " (as they are after protection)" if basis.protected else ""
         return (
             f" Each row is made from one record, whose columns that are no quasi-identifiers it repeats{repeated}: "
@@ -208,10 +152,10 @@ def _deniable(basis: StatementBasis) -> str:
         )
     if sample.method == "stratified" and sample.minimum:
         return ""
-    unit = "persons" if basis.several_rows else "records"
-    known = "" if basis.sampled_first or sample.method == "none" else " before sampling"
+    known = "" if _is_sampled_first(basis) or sample.method == "none" else " before sampling"
+    among = f"{basis.anonymize.k} {basis.unit}{known}"
     return (
-        f" Given levels and domains, each row has plausible deniability among {basis.k} {unit}{known} with factor 1 "
+        f" Given levels and domains, each row has plausible deniability among {among} with factor 1 "
         f"(Bindschaedler, Shokri and Gunter 2017): at least so many of one class can have made it, each with exactly "
         "the same probability. That is weaker than differential privacy, since levels and classes depend on all "
         "records."
@@ -220,15 +164,15 @@ def _deniable(basis: StatementBasis) -> str:
 
 def _afterwards(basis: StatementBasis, missing: Sequence[str]) -> str:
     sample = basis.sample.effective
-    if sample.method == "none" or basis.sampled_first:
+    if sample.method == "none" or _is_sampled_first(basis):
         return ""
     said = (
         " This is counted before sampling: among the sampled records a combination of labels can be that of fewer, "
         "down to a single one, so an attacker who knows which records were sampled can single out people by labels."
     )
-    if not (basis.independent and basis.levels_fixed and basis.only_small_left_out):
+    if not (_is_independent(basis) and basis.levels_fixed and _leaves_only_small_out(basis)):
         return f"{said}{_one_record_turns_levels(basis)}"
-    delta = delta_of_sampling_last(basis.k, sample.beta)
+    delta = delta_of_sampling_last(basis.anonymize.k, sample.beta)
     members = _in_large_classes(basis) if list(missing) == [SAMPLED_FIRST] else ""
     return (
         f"{said} Differential privacy says little in this order: a class of k records shows with probability "
@@ -252,7 +196,7 @@ def _in_large_classes(basis: StatementBasis) -> str:
     It needs all conditions of the theorem but the order.
     """
     beta, delta = basis.sample.beta, DELTAS[0]
-    sizes = [(epsilon, max(large_class(beta, epsilon, delta), basis.k + 1)) for epsilon in GROUP_EPSILONS]
+    sizes = [(epsilon, max(large_class(beta, epsilon, delta), basis.anonymize.k + 1)) for epsilon in GROUP_EPSILONS]
     bounds = "; ".join(f"epsilon = {epsilon:g} for classes of at least {size} records" for epsilon, size in sizes)
     return (
         f" For members of large classes it says more: with delta <= {delta:g}, one record of such a class more or "

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from hybrid.base.errors import ConfigError, Problem
+from hybrid.base.errors import Problem, refuse
 from hybrid.evaluation.options import EvaluateOptions
 from hybrid.pipeline.config import RunConfig
 from hybrid.pipeline.inputs import Sources
@@ -43,8 +43,7 @@ def refuse_unknown(config: RunConfig, sources: Sources) -> None:
         for name in names
         if name not in known
     ]
-    if problems:
-        raise ConfigError(problems)
+    refuse(problems)
 
 
 def _named(options: EvaluateOptions) -> dict[str, tuple[str, ...]]:

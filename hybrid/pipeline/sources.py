@@ -2,19 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
+from collections.abc import Mapping
 from dataclasses import replace
 
 import numpy as np
 import pandas as pd
 
 from hybrid.base.arrays import Mask, Rows
-from hybrid.base.errors import ConfigError, DataError, HybridError, Problem
+from hybrid.base.errors import ConfigError, DataError, Problem, refuse
 from hybrid.constraints.hold import DrawCondition
 from hybrid.pipeline.config import RunConfig
 from hybrid.pipeline.inputs import Sources
-from hybrid.pipeline.links import LinkOptions, ParentOptions, TableOptions, ThroughOptions, in_table
+from hybrid.pipeline.links import LinkOptions, ParentOptions, TableOptions, ThroughOptions, collected
 from hybrid.table import Kind, Table
 from hybrid.table.persons import with_households, with_order
 
@@ -25,11 +24,8 @@ KEY_KINDS = (Kind.INTEGER, Kind.CATEGORICAL)
 def read_sources(config: RunConfig) -> Sources:
     """Read all tables; find every row's parent and person.
 
-    Raises
-    ------
-    ConfigError, DataError
-        A table cannot be read; a key is missing, repeats or has no order that surrogates could follow; rows have no
-        parent; a reference to a public table is broken; all problems at once, without cell values.
+    All problems are named at once, without cell values: a table cannot be read; a key is missing, repeats or has no
+    order that surrogates could follow; rows have no parent; a reference to a public table is broken.
     """
     if not config.is_linked:
         return Sources({config.links.person: config.load_table()}, {}, {}, {})
@@ -46,10 +42,7 @@ def read_sources(config: RunConfig) -> Sources:
 def all_columns(config: RunConfig, name: str | None) -> Table:
     """All columns of one table.
 
-    Parameters
-    ----------
-    name : str or None
-        Of a linked table; None: the only table.
+    ``name`` is that of a linked table; None: the only table.
     """
     return config.load_all_columns() if name in (None, config.links.person) else config.load_source(name)
 
@@ -57,21 +50,16 @@ def all_columns(config: RunConfig, name: str | None) -> Table:
 def link_sources(config: RunConfig, read: Mapping[str, Table], *, made: bool = False) -> Sources:
     """Find the parent and the person of every row.
 
-    Parameters
-    ----------
-    made : bool
-        Whether the rows are synthetic: broken references are no errors then. Orphans are left out and counted.
+    Where rows were ``made``, broken references are no errors, and orphans are left out and counted.
     """
     problems = _all_columns(config, read)
-    if problems:
-        raise ConfigError(problems)
+    refuse(problems)
     for name, table in read.items():
         problems += _key(name, config.links.tables[name].key, table)
     found = _linked(config, read, problems, made)
     for name in () if made else config.views:
         problems += _references(config, name, found)
-    if problems:
-        raise DataError(problems)
+    refuse(problems, DataError)
     return found
 
 
@@ -109,15 +97,6 @@ def lost_rows(
     if drop or options.parent.orphans == "drop":
         return {name: lost}, []
     return {}, [_orphans(name, options, lost, len(places))] if lost else []
-
-
-@contextmanager
-def collected(problems: list[Problem], name: str) -> Iterator[None]:
-    """Collect the problems of one table instead of raising them."""
-    try:
-        yield
-    except HybridError as error:
-        problems += [in_table(name, problem) for problem in error.problems]
 
 
 def _all_columns(config: RunConfig, read: Mapping[str, Table]) -> list[Problem]:
@@ -275,12 +254,7 @@ def preferred_first(pairs: Table, through: ThroughOptions) -> Rows:
 
 
 def parent_keys(parent: ParentOptions, table: Table, tables: Mapping[str, Table]) -> pd.Series:
-    """Key of the parent of each row, missing where there is none; shape (n,).
-
-    Parameters
-    ----------
-    table : Table, n rows
-    """
+    """Key of the parent of each row, missing where there is none; shape (n,)."""
     own = table.frame[parent.column]
     if parent.through is None:
         return own
@@ -304,12 +278,7 @@ def places_of(key: pd.Series, values: pd.Series) -> Rows:
 def rows_of(parents: Rows, owners: Rows) -> tuple[Rows, Rows]:
     """Rows of some parents, each parent's together and in their order; and the position of each row's parent.
 
-    Parameters
-    ----------
-    parents : numpy.ndarray, shape (n,), int64
-        Numbers of parents, of which one may come again.
-    owners : numpy.ndarray, shape (n_rows,), int64
-        Number of the parent of each row.
+    A parent may come again. ``owners`` has the number of the parent of each row.
     """
     order, counts = np.argsort(owners, kind="stable"), np.bincount(owners, minlength=int(parents.max(initial=-1)) + 1)
     first, each = (np.cumsum(counts) - counts)[parents], counts[parents]

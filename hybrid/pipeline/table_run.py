@@ -157,13 +157,7 @@ class TableRun(Run[Inputs]):
         return {name: fingerprint(key, self.behind) for name, key in found.items()} if self.name else found
 
     def check(self) -> None:
-        """Check the later stages before the first one is computed.
-
-        Raises
-        ------
-        HybridError
-            The policy cannot be read, the evaluation names what does not exist, or a package is missing.
-        """
+        """Check the later stages before the first one is computed."""
         with naming(self.name):
             refuse_early(self)
 
@@ -211,13 +205,7 @@ class TableRun(Run[Inputs]):
 
     @cached_property
     def protected(self) -> Protected | None:
-        """Training records without values that few people hold; None where protection is off.
-
-        Raises
-        ------
-        DataError
-            Columns need a decision.
-        """
+        """Training records without values that few people hold; None where protection is off."""
         if PROTECT.name not in self.keys:
             return None
         hierarchies, decided = self.inputs.hierarchies, self.decided
@@ -257,10 +245,7 @@ class TableRun(Run[Inputs]):
     def selection(self) -> Selection | None:
         """Condition on drawn rows, with the training records that meet it; None without one.
 
-        Raises
-        ------
-        ConfigError
-            The condition would single out few persons.
+        A condition that would single out few persons is refused.
         """
         return selection(self.config, self.train, by_person=self.static is not None, decided=self.decided)
 
@@ -382,10 +367,8 @@ class TableRun(Run[Inputs]):
             return self._drawn_privately()
         if self.config.synthesize.part_rows is not None:
             return self._drawn_in_parts()
-        before = self.anonymization
-        if before is None:
-            return self._stage(SYNTHESIZE.name, self.generation.from_originals)
-        return self._stage(SYNTHESIZE.name, lambda: self.generation.from_anonymized(before))
+        generation, before = self.generation, self.anonymization
+        return self._stage(SYNTHESIZE.name, lambda: generation.drawn(before))
 
     def _drawn_in_parts(self) -> DrawnInParts:
         """Sample of the rows of all parts, which no store keeps."""
@@ -417,8 +400,7 @@ class TableRun(Run[Inputs]):
             raise ConfigError("synthesize.filter needs control records", hint="set split.control, such as 0.3")
 
         def again(rows: int, attempt: int) -> Table:
-            further = self.generation.again(rows, attempt)
-            return (further.from_originals() if before is None else further.from_anonymized(before)).table
+            return self.generation.again(rows, attempt).drawn(before).table
 
         train, seed = self.train, self.split_seed
         return self._stage(FILTER.name, lambda: filtered(drawn, train, control, options, seed, again))

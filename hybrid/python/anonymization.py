@@ -223,26 +223,14 @@ def anonymize(
 
 
 def single(data: AnyTable, wishes: Wishes) -> Guessed:
-    """As :func:`~hybrid.python.drafts.guessed`, for one table.
-
-    Raises
-    ------
-    ConfigError
-        There are several.
-    """
+    """As :func:`~hybrid.python.drafts.guessed`, for one table."""
     if is_several(data):
         raise ConfigError("linked tables are not anonymized alone", hint="hybrid.synthesize(tables), or one table")
     return guessed(data, wishes)
 
 
 def anonymizing(found: Guessed, seed: int | None, progress: Progress) -> Pipeline:
-    """Run of a single table of which all records are anonymized.
-
-    Raises
-    ------
-    ConfigError
-        No column is a quasi-identifier.
-    """
+    """Run of a single table of which all records are anonymized."""
     from hybrid.pipeline.pipeline import Pipeline
 
     config = found.config

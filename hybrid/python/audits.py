@@ -154,11 +154,12 @@ def audit(
     >>> hybrid.audit(train=real, synthetic=made, control=held_out).verdict  # doctest: +SKIP
     """
     from hybrid.jobs.audit import config_with_roles, judge_tables, read_audit
+    from hybrid.jobs.start import configuration
     from hybrid.table.typed_table import DATA_FRAME
 
     with shown(progress) as told:
         told("read", 0)
-        loaded = _loaded(config)
+        loaded = None if config is None else configuration(config)
         if any(isinstance(one, Mapping) for one in (train, synthetic, control)):
             if quasi_identifiers or secrets or targets or metrics is not None:
                 raise ConfigError("roles and metrics of linked tables are in their configuration", hint="config=...")
@@ -172,15 +173,6 @@ def audit(
             given = given if metrics is None else given.with_values({"evaluate.metrics": list(metrics)})
         held = None if control is None else _source(control)
         return Audit(judge_tables(read_audit(_source(train), held, _source(synthetic), given), given, seed, told))
-
-
-def _loaded(config: Any) -> Any:
-    from hybrid.pipeline.config import load_config
-    from hybrid.pipeline.draft import Draft
-
-    if isinstance(config, str | Path):
-        return load_config(Path(config))
-    return config.config if isinstance(config, Draft) else config
 
 
 def _source(data: Any) -> Any:

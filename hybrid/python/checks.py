@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import replace
 from html import escape
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from hybrid.base.bars import shown
+from hybrid.base.errors import ConfigError, Finding, HybridError
 from hybrid.base.listed_names import ListedNames
 from hybrid.base.progress import Progress
 from hybrid.python.drafts import Wishes, guessed
@@ -23,27 +24,16 @@ if TYPE_CHECKING:
 COLUMNS = ("level", "message", "hint")
 
 
-@dataclass(frozen=True)
-class CheckLine:
-    """One finding, without a cell value."""
-
-    level: str
-    """With an error nothing can run; a note is for a person to decide."""
-    message: str
-    hint: str = ""
-    """What was found, and what to do about it."""
-
-
-class Findings(Sequence[CheckLine]):
+class Findings(Sequence[Finding]):
     """Everything that can be found without a run: what is fine, then errors, then notes.
 
     Parameters
     ----------
-    lines : sequence of Line
+    lines : sequence of Finding
         In that order.
     """
 
-    def __init__(self, lines: Sequence[CheckLine]) -> None:
+    def __init__(self, lines: Sequence[Finding]) -> None:
         self._lines = tuple(lines)
 
     @property
@@ -104,7 +94,6 @@ def check(data: Any, *, progress: Progress | bool = True, **guesses: Any) -> Fin
     >>> hybrid.check(frame).ok  # doctest: +SKIP
     True
     """
-    from hybrid.base.errors import HybridError
     from hybrid.pipeline.check import diagnose
 
     _refuse_guesses(data, guesses)
@@ -114,18 +103,14 @@ def check(data: Any, *, progress: Progress | bool = True, **guesses: Any) -> Fin
             config, notes = configured(data, guesses)
             found = diagnose(config)
         except HybridError as error:
-            return Findings([CheckLine("error", one.message, one.hint) for one in error.problems])
-        lines = [CheckLine(one.level, one.message, one.hint) for one in found]
-        return Findings([*lines, *(CheckLine("note", note) for note in notes)])
+            found, notes = [Finding.error(one) for one in error.problems], ()
+        return Findings([*(replace(one, values="") for one in found), *(Finding("note", note) for note in notes)])
 
 
 def configured(data: Any, guesses: Mapping[str, Any]) -> tuple[RunConfig, tuple[str, ...]]:
     """Configuration of a table, a draft or a file, and what was guessed for it.
 
-    Raises
-    ------
-    ConfigError
-        Guesses were given beside a configuration.
+    Guesses beside a configuration are refused.
     """
     from hybrid.jobs.start import configuration
     from hybrid.pipeline.draft import Draft
@@ -147,8 +132,6 @@ def is_configuration(data: Any) -> bool:
 
 
 def _refuse_guesses(data: Any, guesses: Mapping[str, Any]) -> None:
-    from hybrid.base.errors import ConfigError
-
     if guesses and is_configuration(data):
         raise ConfigError(f"beside a configuration there is no {', '.join(guesses)}", hint="change the configuration")
 

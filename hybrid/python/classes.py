@@ -72,10 +72,7 @@ class CommonValues:
 def _groups(codes: Array, people: Array, n_values: int, least: int) -> list[int]:
     """Numbers of neighbouring values that belong together: at least ``least`` people hold each group.
 
-    Parameters
-    ----------
-    codes, people : numpy.ndarray, shape (n,), int
-        Number of each record's value in ascending order, -1 where missing; and its holder.
+    ``codes`` are the numbers of the records' values in ascending order, -1 where missing.
     """
     order = np.argsort(codes, kind="stable")
     starts = np.searchsorted(codes[order], np.arange(n_values + 1))
@@ -103,7 +100,6 @@ class LabelledClasses:
     names: tuple[str, ...]
     """The quasi-identifiers."""
     trees: Mapping[str, Hierarchy]
-    """Of each."""
     nodes: Array
     """Labels of each class; shape (n_classes, n_names), int32."""
     texts: Mapping[str, Mapping[int, str]]

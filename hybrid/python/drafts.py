@@ -13,7 +13,6 @@ from hybrid.base.errors import ConfigError
 from hybrid.python.frames import AnyTable, AnyTables, in_memory, is_several, not_a_table
 
 if TYPE_CHECKING:
-    from hybrid.base.yaml_document import YamlDocument
     from hybrid.hierarchy.load import HierarchySource
     from hybrid.pipeline.config import RunConfig
     from hybrid.pipeline.draft import Draft
@@ -49,7 +48,6 @@ class Wishes:
     k: int | None = None
     """People of every class, 2 or more; None: 5."""
     person: str | None = None
-    """The column that says whose a row is."""
     hierarchies: Mapping[str, Any] = field(default_factory=dict)
     """Hierarchies of single columns (:func:`hierarchy_source`)."""
     settings: Mapping[str, Any] = field(default_factory=dict)
@@ -88,7 +86,6 @@ class Guessed:
     """A guessed configuration with its tables. Private."""
 
     draft: Draft
-    """Its text."""
     config: RunConfig
     """Checked, with the tables in memory."""
     notes: tuple[str, ...]
@@ -98,24 +95,13 @@ class Guessed:
 def guessed(data: AnyTables, wishes: Wishes) -> Guessed:
     """Guess the configuration of a table, or of linked tables.
 
-    Parameters
-    ----------
-    data : table, path, or mapping of str to tables
-        A path of a folder: the linked tables in it.
-    wishes : Wishes
-        What is not guessed.
-
-    Raises
-    ------
-    ConfigError
-        It is no table, or a column does not exist.
-    DataError
-        The table cannot be read.
+    A path of a folder is that of the linked tables in it. What the caller wishes is not guessed.
     """
     return _linked(data, wishes) if is_several(data) else _single(data, wishes)
 
 
 def _single(data: AnyTable, wishes: Wishes) -> Guessed:
+    from hybrid.pipeline.config_file import with_settings
     from hybrid.pipeline.draft import guess
 
     is_path = isinstance(data, str | Path)
@@ -218,45 +204,12 @@ def _read(config: RunConfig) -> Mapping[str, Table]:
     return read_sources(config).tables
 
 
-def with_settings(document: YamlDocument, settings: Mapping[str, Any]) -> YamlDocument:
-    """Text of a configuration with other values for dotted keys.
-
-    Options that belong to another generator, or another transition, than the chosen one are left out.
-    """
-    from hybrid.pipeline.config_file import overridden
-
-    if not settings:
-        return document
-    wanted: Mapping[str, Any] = overridden(document.content, settings)
-    for key, value in settings.items():
-        path = tuple(key.split("."))
-        section, own = document.get(path[:-1]), _at(wanted, path[:-1])
-        if isinstance(section, Mapping) and isinstance(own, Mapping):
-            for name in set(section) - set(own):
-                document = document.without((*path[:-1], name))
-        document = document.with_value(path, value)
-    return document
-
-
-def _at(content: Any, path: Sequence[str]) -> Any:
-    for key in path:
-        content = content.get(key) if isinstance(content, Mapping) else None
-    return content
-
-
 def hierarchy_source(given: Any) -> HierarchySource:
     """Hierarchy as a caller gives it.
 
-    Parameters
-    ----------
-    given : str, Path, mapping, DataFrame, or a description of :mod:`hybrid.hierarchies`
-        A file (CSV or YAML); the content of such a YAML file, as ``{"type": "intervals", "widths": [5, 10]}``; or a
-        table with the value in its first column and a label for each level in the others.
-
-    Raises
-    ------
-    ConfigError, HierarchyError
-        It is none of these.
+    A file (CSV or YAML); the content of such a YAML file, as ``{"type": "intervals", "widths": [5, 10]}``; a table with
+    the value in its first column and a label for each level in the others; or a description of
+    :mod:`hybrid.hierarchies`.
     """
     from pydantic import TypeAdapter
 
@@ -289,8 +242,9 @@ def hierarchy_source(given: Any) -> HierarchySource:
 
 def _linked(data: Any, wishes: Wishes) -> Guessed:
     from hybrid.base.yaml_document import YamlDocument
+    from hybrid.pipeline.config_file import with_settings
     from hybrid.pipeline.draft import Draft
-    from hybrid.pipeline.starter.linked import described_links, guess_links, links_text
+    from hybrid.pipeline.starter.linked import guess_links
     from hybrid.pipeline.starter.reading import read_folder
 
     if wishes.hierarchies or wishes.person is not None:
@@ -298,14 +252,14 @@ def _linked(data: Any, wishes: Wishes) -> Guessed:
     frames = {name: in_memory(one) for name, one in data.items()} if isinstance(data, Mapping) else {}
     folder = Path() if frames else Path(data)
     links = guess_links(_place(frames) if frames else read_folder(folder))
-    draft = Draft(YamlDocument(links_text(links, folder), "config.yaml"), folder)
+    draft = Draft(YamlDocument(links.to_yaml(folder), "config.yaml"), folder)
     _change(draft, wishes)
     if wishes.k is not None and draft["anonymize"] is not None:
         draft["anonymize.k"] = wishes.k
     draft.keep(with_settings(draft.document, wishes.settings))
 
     def loaded() -> RunConfig:
-        return draft.config.with_hierarchies(described_links(links)).with_frames(frames)
+        return draft.config.with_hierarchies(links.described).with_frames(frames)
 
     texts = list(_decide_texts(draft, loaded()))
     return Guessed(draft, loaded(), (*_roles(draft, wishes), *texts, *links.notes))

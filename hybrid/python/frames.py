@@ -30,21 +30,7 @@ KINDS = "a DataFrame of pandas or polars, an Arrow table, a relation of DuckDB, 
 def in_memory(data: AnyTable) -> Frame:
     """Table in memory, which can be read more than once.
 
-    Parameters
-    ----------
-    data : table or path
-        A query that is not yet computed (of DuckDB, a lazy one of polars) is computed here, once.
-
-    Returns
-    -------
-    pandas.DataFrame or a table of Arrow's PyCapsule interface
-
-    Raises
-    ------
-    ConfigError
-        It is no table.
-    DataError
-        The file cannot be read.
+    A query that is not yet computed (of DuckDB, a lazy one of polars) is computed here, once.
     """
     from hybrid.table.typed_table import is_frame
 
@@ -87,17 +73,8 @@ def plain(data: AnyTable) -> pd.DataFrame:
 def like(data: AnyTable) -> Callable[[Table], Any]:
     """Function that gives a table back as the kind of another one.
 
-    Parameters
-    ----------
-    data : table or path
-        What came in. Of a path, pandas.
-
-    Returns
-    -------
-    callable
-        From a :class:`~hybrid.table.Table` to a table of the same library: columns have the types of the source where
-        their values fit. Of DuckDB, a relation of the same connection; of another library with Arrow's interface, an
-        Arrow table.
+    Columns have the types of the source where their values fit. Of DuckDB, it is a relation of the same connection; of
+    a path, pandas; of another library with Arrow's interface, an Arrow table.
     """
     library = _library(data)
     if library == "pandas":

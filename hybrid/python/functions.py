@@ -25,18 +25,7 @@ def function(
 ) -> Callable[..., Any]:
     """Function with a name, a signature and a docstring of its own.
 
-    Parameters
-    ----------
-    name, module : str
-        What it is called, and where.
-    body : callable
-        Gets the arguments by their names.
-    parameters : sequence of inspect.Parameter
-        Of the signature.
-    returns : str
-        Name of the type that it returns.
-    doc : str
-        Docstring.
+    ``body`` gets the arguments by their names.
     """
     signature = inspect.Signature(list(parameters), return_annotation=returns)
 
@@ -99,18 +88,7 @@ def docstring(
 ) -> str:
     """Docstring by the conventions of numpydoc.
 
-    Parameters
-    ----------
-    first : str
-        First line.
-    more : sequence of str
-        Paragraphs below it.
-    parameters : sequence of (str, str, str)
-        Name, type and meaning.
-    returns : (str, str), optional
-        Type and meaning.
-    raises : mapping of str to str, optional
-        Error and when.
+    Of parameters: name, type and meaning; of what is returned: type and meaning; errors by when they are raised.
     """
     lines = [first]
     for paragraph in filter(None, more):

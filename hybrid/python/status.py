@@ -24,10 +24,7 @@ NOT_JUDGED = "not judged"
 def status_of(verdict: Verdict | None) -> dict[str, Any]:
     """Statement on a table (JSON types), without a cell value.
 
-    Parameters
-    ----------
-    verdict : Verdict or None
-        None: nothing was measured.
+    Without a verdict nothing was measured.
     """
     if verdict is None:
         return {"verdict": NOT_JUDGED, "releasable": False, "open": []}
@@ -76,9 +73,7 @@ class Page:
     """HTML page that loads nothing."""
 
     title: str
-    """What it is about."""
     html: str = field(repr=False)
-    """The page."""
 
     def write(self, path: Path | str) -> None:
         """Write the page as a file.

@@ -81,7 +81,6 @@ class Measured:
     """Numbers of one setting."""
 
     name: str
-    """Of the setting."""
     attack: tuple[Auc, Auc]
     """On the most exposed, and on random people."""
     falls: UtilityLosses

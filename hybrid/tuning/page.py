@@ -7,14 +7,14 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict
 from html import escape
 from pathlib import Path
+from textwrap import wrap
 from typing import TYPE_CHECKING, Any
 
 from markupsafe import Markup
 
 from hybrid.base.atomic import write_text
-from hybrid.base.yaml_document import Path as KeyPath
 from hybrid.base.yaml_document import YamlDocument
-from hybrid.pipeline.config_file import overridden
+from hybrid.pipeline.config_file import with_settings
 from hybrid.report.charts.exploration import FrontierPoint, frontier_chart
 from hybrid.report.charts.svg import Figure
 from hybrid.tuning.measured import CHANCE, Auc, Measured
@@ -31,25 +31,15 @@ _WIDTH = 110
 def applied(document: YamlDocument, values: Mapping[str, Any], reason: str) -> YamlDocument:
     """The document with chosen values, and the reason above the first of them.
 
-    Returns
-    -------
-    YamlDocument
-        The same one without values.
+    Without values it is the same document.
     """
     if not values:
         return document
-    wanted = overridden(document.content, values)
-    changed = document
-    for key in values:
-        path = tuple(key.split("."))
-        for old in _dropped(changed.get(path[:-1]), _at(wanted, path[:-1])):
-            changed = changed.without((*path[:-1], old))
-    for key, value in values.items():
-        changed = changed.with_value(tuple(key.split(".")), value)
+    changed = with_settings(document, values)
     first = min(line for key in values if (line := changed.line_of(tuple(key.split(".")))) is not None)
     lines = changed.text.splitlines(keepends=True)
     indent = lines[first][: len(lines[first]) - len(lines[first].lstrip())]
-    said = [f"{indent}{MARK}{part}\n" for part in _wrapped(reason)]
+    said = [f"{indent}{MARK}{part}\n" for part in wrap(reason, _WIDTH, break_long_words=False, break_on_hyphens=False)]
     before, after = lines[:first], lines[first:]
     text = "".join([*(one for one in before if not _ours(one)), *said, *(one for one in after if not _ours(one))])
     return YamlDocument(text, document.name)
@@ -57,28 +47,6 @@ def applied(document: YamlDocument, values: Mapping[str, Any], reason: str) -> Y
 
 def _ours(line: str) -> bool:
     return line.lstrip().startswith(MARK)
-
-
-def _dropped(before: Any, after: Any) -> Iterator[str]:
-    """Options that belong to another method or generator."""
-    if isinstance(before, Mapping) and isinstance(after, Mapping):
-        yield from (name for name in before if name not in after)
-
-
-def _at(content: Any, path: KeyPath) -> Any:
-    for key in path:
-        content = content.get(key) if isinstance(content, Mapping) else None
-    return content
-
-
-def _wrapped(text: str) -> Iterator[str]:
-    line = ""
-    for word in text.split():
-        if len(line) + len(word) >= _WIDTH:
-            yield line
-            line = ""
-        line = f"{line} {word}".strip()
-    yield line
 
 
 PAGE, RESULT = "tune.html", "tune.json"

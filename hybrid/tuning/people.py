@@ -38,7 +38,6 @@ class TuningPeople:
     """Training people with all of their rows, of one table or of linked tables."""
 
     config: RunConfig
-    """Says how the people are split."""
     sources: Sources
     """Their tables, with identifiers."""
     split_seed: int
@@ -50,12 +49,7 @@ class TuningPeople:
     def of(cls, config: RunConfig, seed: int | None, zone: Path, progress: Progress) -> TuningPeople:
         """Read the tables, and split the people as a run does.
 
-        Parameters
-        ----------
-        seed : int, optional
-            Of the split; by default that which the private zone keeps, or keeps from now on.
-        zone : Path
-            The private zone.
+        ``seed`` is that of the split; by default that which the private zone keeps, or keeps from now on.
         """
         too_large = config.is_linked and refuse_too_large(config)
         sources = read_people(config, seed or 0)[0] if too_large else read_sources(config)

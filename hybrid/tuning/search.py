@@ -57,10 +57,7 @@ SLOW_ROUND = HalvingRound(3, 20, 1)
 def halving_rounds(pace: float) -> tuple[HalvingRound, ...]:
     """Rounds for a generator: with a slower one, fewer settings are tried.
 
-    Parameters
-    ----------
-    pace : float
-        Time that ``cart`` takes as a share of the generator's, above 0.
+    ``pace`` is the time that ``cart`` takes as a share of the generator's.
     """
     if pace < 0.1:
         return (SLOW_ROUND,)
@@ -75,11 +72,6 @@ def survivors(found: Sequence[Measured], keep: int) -> list[str]:
 
     First those that are expected to pass, the most useful before all; then those that are the least beyond what is
     allowed. Of settings with the same numbers, which run the same, the first alone goes on.
-
-    Parameters
-    ----------
-    keep : int
-        How many, 1 or more.
     """
     different: dict[Any, Measured] = {}
     for each in found:

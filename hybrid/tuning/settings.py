@@ -8,9 +8,8 @@ from itertools import chain, zip_longest
 from typing import Any
 
 from hybrid.base.errors import ConfigError
-from hybrid.base.hashing import fingerprint
 from hybrid.comparison.plan import ComparePlan, Levels, Subset
-from hybrid.comparison.schedule import combinations
+from hybrid.comparison.schedule import combinations, identity
 from hybrid.pipeline.config import RunConfig
 from hybrid.publication.policy import Policy
 from hybrid.publication.rules.anonymity import AnonymityRule
@@ -87,19 +86,12 @@ def settings(
 ) -> list[Setting]:
     """Settings to try, the configured one first.
 
-    Parameters
-    ----------
-    policy : Policy
-        No k below what it asks for is tried.
-    most : int
-        Settings, at most, 1 or more.
-    seed : int
-        Decides which combinations are drawn beside those that differ in one thing, every level about equally often.
-    generalizes : bool
-        Whether the anonymization changes anything, at the largest k that is tried; if not, it is not varied.
+    No k below what the policy asks for is tried. ``most`` includes the configured one. ``seed`` decides which
+    combinations are drawn beside those that differ in one thing, every level about equally often. Unless the
+    anonymization ``generalizes`` at the largest k that is tried, it is not varied.
     """
     here, options = Setting(CONFIGURED, {}, config), config.anonymize
-    found, seen = [here], {_identity(config)}
+    found, seen = [here], {identity(config)}
     levels = factors(config, policy, people, generalizes)
     if not levels:
         return found
@@ -113,8 +105,8 @@ def settings(
             changed = config.with_values(values)
         except ConfigError:
             continue
-        if len(found) < most and _identity(changed) not in seen:
-            seen.add(_identity(changed))
+        if len(found) < most and identity(changed) not in seen:
+            seen.add(identity(changed))
             found.append(Setting(f"s{len(found):02d}", values, changed))
     return found
 
@@ -188,8 +180,3 @@ def _differs(config: RunConfig, key: str, value: Any) -> bool:
 
 def _default(option: str) -> Any:
     return CartOptions.model_fields[option].default
-
-
-def _identity(config: RunConfig) -> str:
-    """The same for configurations that run the same."""
-    return fingerprint(config.model_copy(update={"sample": config.sample.effective}))

@@ -12,7 +12,6 @@ from hybrid.constraints import Redrawn
 from hybrid.evaluation import EvaluateOptions, evaluate
 from hybrid.pipeline.conditions import refuse_misfit, selection
 from hybrid.pipeline.config import RunConfig, parse_config
-from hybrid.pipeline.privacy_statements import explain_generator
 from hybrid.table import Kind, Table
 from tests.constraints.small_tables import table_of
 
@@ -87,13 +86,6 @@ def test_fidelity_compares_with_those_who_meet_it_and_privacy_asks_about_all() -
 def test_conditions_that_contradict_the_configuration(changes: dict[str, Any]) -> None:
     with pytest.raises(ConfigError, match="where"):
         parse_config({"data": {"path": "t.csv"}, **changes})
-
-
-def test_no_differential_privacy_beside_a_count() -> None:
-    given: dict[str, Any] = {"looked_at_before": False, "from_records": (), "secure_noise": True}
-    assert explain_generator("mst", 1.0, 1e-6, **given).holds
-    found = explain_generator("mst", 1.0, 1e-6, **given, counted=True)
-    assert not found.holds and "counting the records that meet it" in found.text
 
 
 def _balanced(values: list[object], *, shares: Any = None, least: int = 10, **sections: Any) -> Any:

@@ -19,7 +19,7 @@ from hybrid.evaluation.measure import Evaluation
 from hybrid.hierarchy.build import from_rows
 from hybrid.pipeline.config import load_config
 from hybrid.pipeline.guarantees import promises
-from hybrid.pipeline.privacy_statements import PREFIX
+from hybrid.pipeline.privacy_statements import PREFIX, StatementBasis
 from hybrid.pipeline.table_run import TableRun
 from hybrid.publication.guarantee import guarantee_sentence
 from hybrid.table import Column, Kind, Role, Schema, Table
@@ -176,8 +176,7 @@ def test_a_chosen_seed_and_a_domain_of_the_records_void_it(folder, tmp_path):
 
 def test_linked_tables_void_it(folder):
     config = load_config(folder / "config.yaml")
-    known = config, SCHEMA, (), ()
-    alone, linked = (promises(*known, nameless=False, seeded=False, linked=flag)[1] for flag in (False, True))
+    alone, linked = (promises(StatementBasis(config, SCHEMA, linked=flag), ())[1] for flag in (False, True))
     assert alone.holds and not linked.holds
     (missing,) = (one.text for one in linked.conditions if not one.met)
     assert missing.startswith(f"{PREFIX}no other table is linked")

@@ -11,7 +11,7 @@ from hybrid.evaluation import evaluate
 from hybrid.evaluation.measure import Evaluation
 from hybrid.evaluation.options import EvaluateOptions
 from hybrid.evaluation.planted_leaks import LEAKS
-from hybrid.pipeline.power import LEAST_TRIALS, SMALL, measure_power, trials_for
+from hybrid.pipeline.power import LEAST_TRIALS, SMALL, judged_table, measure_power, trials_for
 from hybrid.publication.gate import judge
 from hybrid.publication.policy import Policy
 from hybrid.publication.power import Power, PowerOptions
@@ -45,7 +45,7 @@ def policy(**must_detect: float) -> Policy:
 def measured(n: int, control: int, demanded: Policy, seed: int = 3) -> tuple[Power, Evaluation]:
     train, others, table = people(n, seed), people(control, seed + 1), people(n, seed + 2)
     found = evaluate(train, others, {"synthetic": table}, OPTIONS, rng_for(7, "evaluate"))
-    return measure_power(train, others, table, found, demanded, OPTIONS, 7), found
+    return measure_power([judged_table(train, others, table, OPTIONS, 7)], found, demanded, 7), found
 
 
 def test_a_leak_of_the_stated_size_is_noticed_in_fresh_trials() -> None:
@@ -82,7 +82,7 @@ def test_the_same_seed_gives_the_same_trials() -> None:
 def test_without_control_nothing_is_noticed() -> None:
     train, table, demanded = people(100, 1), people(100, 2), policy(copy=1.0)
     found = evaluate(train, None, {"synthetic": table}, OPTIONS, rng_for(7, "evaluate"))
-    power = measure_power(train, None, table, found, demanded, OPTIONS, 7)
+    power = measure_power([judged_table(train, None, table, OPTIONS, 7)], found, demanded, 7)
     assert power.control == 0 and power.leaks[0].made == 0
     assert "no rule" in power.leaks[0].reason
     assert judge(demanded, found, None, power=power).status == "review"

@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 
 from hybrid.base.errors import ConfigError, DataError
 from hybrid.pipeline.links import LinkOptions
-from hybrid.pipeline.starter import GuessedLinks, guess_links, read_database, read_folder, write_links
+from hybrid.pipeline.starter import GuessedLinks, guess_links, read_database, read_folder
 from hybrid.pipeline.starter.column_names import denotes_people, name_likeness
 from hybrid.pipeline.starter.guessed_roles import evidence_of
 from hybrid.pipeline.starter.references import Declared, find_key, find_references, find_tree
@@ -155,7 +155,7 @@ def clinic(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, GuessedLinks
 
 
 def written(guessed: GuessedLinks, config: Path) -> tuple[LinkOptions, dict]:
-    write_links(guessed, config)
+    guessed.write(config)
     content = yaml.safe_load(config.read_text(encoding="utf-8"))
     return LinkOptions.model_validate({key: content[key] for key in ("person", "tables")}), content
 
@@ -206,9 +206,9 @@ def test_values_that_a_public_table_lacks_are_counted(tmp_path: Path) -> None:
 def test_existing_files_stay(clinic: tuple[Path, GuessedLinks], tmp_path: Path) -> None:
     (tmp_path / "config.yaml").write_text("mine", encoding="utf-8")
     with pytest.raises(ConfigError, match="the file exists"):
-        write_links(clinic[1], tmp_path / "config.yaml")
+        clinic[1].write(tmp_path / "config.yaml")
     assert [path.name for path in tmp_path.iterdir()] == ["config.yaml"]
-    write_links(clinic[1], tmp_path / "config.yaml", force=True)
+    clinic[1].write(tmp_path / "config.yaml", force=True)
     assert "patients" in (tmp_path / "config.yaml").read_text(encoding="utf-8")
 
 

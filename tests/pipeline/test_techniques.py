@@ -22,6 +22,7 @@ from hybrid.pipeline.check import diagnose
 from hybrid.pipeline.config import RunConfig, load_config, parse_config
 from hybrid.pipeline.early_refusals import too_great_k
 from hybrid.pipeline.guarantees import promises
+from hybrid.pipeline.privacy_statements import StatementBasis
 from hybrid.publication.gate import judge
 from hybrid.publication.guarantee import NO_CLAIM, NO_CLAIM_BEYOND, UNKNOWN, guarantee_sentence, technique_sentences
 from hybrid.publication.policy import load_policy
@@ -168,7 +169,7 @@ def test_the_first_page_says_what_was_done(result: AnonymizationResult) -> None:
 def test_explanations_state_the_weakest_promise() -> None:
     def text(technique: Any) -> str:
         config = RunConfig.model_validate(_content(anonymize={"k": 4, "technique": technique}))
-        (found,) = promises(config, SCHEMA, (), (), nameless=False, seeded=False)
+        (found,) = promises(StatementBasis(config, SCHEMA), ())
         assert not found.holds
         return found.text
 

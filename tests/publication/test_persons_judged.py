@@ -13,7 +13,7 @@ from hybrid.evaluation.context import Context
 from hybrid.evaluation.measure import Evaluation
 from hybrid.evaluation.options import EvaluateOptions
 from hybrid.evaluation.registry import REGISTRY
-from hybrid.pipeline.power import measure_power
+from hybrid.pipeline.power import judged_table, measure_power
 from hybrid.publication.gate import judge
 from hybrid.publication.lamps import lamps
 from hybrid.publication.policy import Policy, load_policy, packaged_policies
@@ -109,7 +109,7 @@ def test_copies_planted_of_one_row_per_person_are_noticed_by_the_persons(drawn: 
     table = replace(table, named_persons=None)
     policy = about_persons(packaged_policies()["default"]).model_copy(update={"must_detect": {"copy": 0.1}})
     found = measured(context(train, control, table))
-    power = measure_power(train, control, table, found, policy, EvaluateOptions(), 7)
+    power = measure_power([judged_table(train, control, table, EvaluateOptions(), 7)], found, policy, 7)
     (leak,) = power.leaks
     assert leak.reached, leak
 

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
+from typing import Any
+
 import numpy as np
 import pandas as pd
 import pytest
@@ -9,10 +12,12 @@ import pytest
 from hybrid.base.errors import DataError
 from hybrid.base.rng import rng_for
 from hybrid.hierarchy.load import listed_values
-from hybrid.pipeline.privacy_statements import combined_explanation, explain_generator
+from hybrid.pipeline.config import RunConfig
+from hybrid.pipeline.config_file import overridden
+from hybrid.pipeline.privacy_statements import Explanation, StatementBasis, combined_explanation, explain_generator
 from hybrid.synthesize import Encoding
 from hybrid.synthesize.codec import Codec
-from hybrid.table import Kind
+from hybrid.table import Column, Kind, Role, Schema
 from tests.synthesize.synthesize_tables import people, table_of
 
 
@@ -52,20 +57,44 @@ def test_only_files_that_name_every_value_list_a_domain(tmp_path):
     assert "astronaut" in found["job"] and found["children"].tolist() == list(range(12))
 
 
+CONTENT: dict[str, Any] = {
+    "data": {"path": "people.csv", "columns": {"who": {"role": "identifier"}}},
+    "protect": "off",
+    "synthesize": {"generator": "mst", "options": {"epsilon": 1.0, "delta": 1e-6}},
+}
+SCHEMA = Schema((Column("cost", Role.INSENSITIVE, Kind.INTEGER),))
+
+
+def claimed(values: Mapping[str, Any], listed: Sequence[str] = ("cost",), weighed: bool = False) -> Explanation:
+    weight = [Column("weight", Role.WEIGHT, Kind.DECIMAL)] if weighed else []
+    config = RunConfig.model_validate(overridden(CONTENT, values))
+    found = explain_generator(StatementBasis(config, Schema((*SCHEMA, *weight))), (*listed, "weight"))
+    assert found is not None
+    return found
+
+
 def test_a_claim_needs_listed_domains_and_an_untouched_table():
-    claim = explain_generator("mst", 1.0, 1e-6, looked_at_before=False, from_records=[], secure_noise=True)
+    claim = claimed({})
     assert claim.holds and "epsilon = 1 and delta = 1e-06" in claim.text and "for one training record" in claim.text
-    void = explain_generator("mst", 1.0, 1e-6, looked_at_before=True, from_records=["cost"], secure_noise=True)
+    void = claimed({"protect": {}}, listed=())
     assert not void.holds and "no differential privacy is claimed" in void.text and "'cost'" in void.text
     assert [condition.met for condition in void.conditions] == [True, True, False, False]
     assert "What is left" in void.text
-    seeded = explain_generator("privbayes", 1.0, 0.0, looked_at_before=False, from_records=[], secure_noise=False)
+    seeded = claimed({"synthesize": {"generator": "privbayes", "options": {"epsilon": 1.0}}})
     assert not seeded.holds and "What is left" not in seeded.text
     assert combined_explanation([void, claim]).holds and not combined_explanation([void]).holds
 
 
-@pytest.mark.parametrize("reason", ["several_rows", "calibrated", "counted", "filtered"])
-def test_each_reason_alone_voids_the_claim(reason):
-    given = {"looked_at_before": False, "from_records": [], "secure_noise": True, reason: True}
-    void = explain_generator("mst", 1.0, 1e-6, **given)
+@pytest.mark.parametrize(
+    ("values", "weighed"),
+    [
+        ({"data.person": "who"}, False),
+        ({}, True),
+        ({"synthesize.where": "cost > 1"}, False),
+        ({"synthesize.filter": {"below": 0.1}}, False),
+    ],
+    ids=["several rows", "calibrated", "counted", "filtered"],
+)
+def test_each_reason_alone_voids_the_claim(values, weighed):
+    void = claimed(values, weighed=weighed)
     assert not void.holds and [condition.met for condition in void.conditions] == [True] * 4 + [False]

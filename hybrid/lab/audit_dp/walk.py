@@ -20,7 +20,7 @@ from hybrid.base.progress import Progress
 from hybrid.hierarchy.load import listed_values
 from hybrid.lab.audit_dp.attack import Bound, BudgetAttack, play
 from hybrid.pipeline.config import RunConfig
-from hybrid.pipeline.guarantees import stated_budget
+from hybrid.pipeline.privacy_statements import stated_budget
 from hybrid.pipeline.table_run import TableRun
 from hybrid.privacy.accounting import rho_for
 from hybrid.privacy.auditing import (

@@ -1,7 +1,7 @@
 """Guess a starter config and hierarchies from a table or linked tables; every guess is marked for review."""
 
 from hybrid.pipeline.starter.guess_config import guess_config, guess_frame
-from hybrid.pipeline.starter.linked import GuessedLinks, guess_links, write_links
+from hybrid.pipeline.starter.linked import GuessedLinks, guess_links
 from hybrid.pipeline.starter.reading import read_database, read_folder
 from hybrid.pipeline.starter.write import GuessedConfig
 
@@ -13,5 +13,4 @@ __all__ = [
     "guess_links",
     "read_database",
     "read_folder",
-    "write_links",
 ]

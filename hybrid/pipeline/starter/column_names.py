@@ -27,20 +27,10 @@ _SHORTEST = 2
 class NameVocabulary:
     """The words of ``names.yaml``.
 
-    Parameters
-    ----------
-    identifiers : mapping
-        Phrases that identify a person wherever they occur in a name.
-    alone : mapping
-        Words that do so if there is no other.
-    ages, known_outside, secrets, targets, sampling_weights, lasting, personal, code_words : frozenset of tuple of str
-        Phrases for ages in years, quasi-identifiers (ages among them), sensitive columns, prediction targets, sampling
-        weights, traits that a person keeps, traits of persons, and codes.
-    known_outside_alone, targets_alone : frozenset of tuple of str
-        Whole names of quasi-identifiers, and of prediction targets.
-    opinions, deaths, places, nominal : frozenset of tuple of str
-        Phrases for what people think or are marked with, for dates of death, for places, and for what else has a name
-        rather than a size.
+    Phrases of ``identifiers`` identify a person wherever they occur in a name, words of ``alone`` if there is no other.
+    ``known_outside`` are quasi-identifiers (ages among them), ``secrets`` sensitive columns, ``lasting`` traits that a
+    person keeps, ``personal`` traits of persons, ``opinions`` what people think or are marked with, ``nominal`` what
+    else has a name rather than a size. Names in ``known_outside_alone`` and ``targets_alone`` are whole ones.
     """
 
     fillers: frozenset[str]
@@ -138,15 +128,8 @@ def vocabulary() -> NameVocabulary:
 def identity_of(name: str) -> Identity | None:
     """Kind of personal data that a column of this name holds.
 
-    Parameters
-    ----------
-    name : str
-        As the table writes it: ``patient_id``, ``PatientId``, ``N° sécurité sociale``, ``kundennr``.
-
-    Returns
-    -------
-    str or None
-        None where the name denotes no number, name, contact or address of a person.
+    ``name`` is as the table writes it: ``patient_id``, ``PatientId``, ``N° sécurité sociale``, ``kundennr``. None where
+    it denotes no number, name, contact or address of a person.
     """
     known = vocabulary()
     words = known.split(name)
@@ -239,13 +222,10 @@ _ENDINGS = ("en", "es", "n", "s", "e")
 def name_likeness(column: str, table: str, key: str) -> float:
     """Likeness (0..1) of a column's name to the key of a table.
 
-    Returns
-    -------
-    float
-        1 for the same name, unless that is a bare number word such as ``id``; .9 for the table's name, in the singular,
-        plural or abbreviated, with or without a number word (``patient_id``, ``PATIENT``, ``pat_nr``), if the key is
-        named after the table or is a bare number word; .7 if the key has another name, or for a name that ends in one
-        of these (``home_hospital_id``); else 0.
+    1 for the same name, unless that is a bare number word such as ``id``; .9 for the table's name, in the singular,
+    plural or abbreviated, with or without a number word (``patient_id``, ``PATIENT``, ``pat_nr``), if the key is named
+    after the table or is a bare number word; .7 if the key has another name, or for a name that ends in one of these
+    (``home_hospital_id``); else 0.
     """
     words, of_key, of_table = (_words(name) for name in (column, key, table))
     subject, key_subject = _subject(words), _subject(of_key)
@@ -277,10 +257,7 @@ def is_number_name(column: str) -> bool:
 def denotes_people(name: str, *, staff: bool = True) -> bool:
     """True if a name has a word for persons or households.
 
-    Parameters
-    ----------
-    staff : bool
-        Whether physicians, sellers and others who serve many count, too.
+    With ``staff`` physicians, sellers and others who serve many count, too.
     """
     known = vocabulary()
     people = {_stem(word) for word in known.people}

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
@@ -32,10 +32,7 @@ _FEW = 3
 def guess_hierarchy(column: Column, values: pd.Series) -> HierarchySpec:
     """Hierarchy to start from: intervals, calendar periods, a public list, masks of codes, or frequent categories.
 
-    Parameters
-    ----------
-    values : pandas.Series, shape (n,)
-        At least two different values.
+    There are at least two different values.
     """
     usual = column.kind.type.hierarchies[0]
     if usual == "intervals":
@@ -115,10 +112,7 @@ def order_column(table: Table, columns: Sequence[GuessedColumn]) -> str | None:
 
     The first of those with fewest gaps.
 
-    Parameters
-    ----------
-    table : Table
-        With the persons of its rows, or those of the parent's rows in their place.
+    The table has the persons of its rows, or those of the parent's rows in their place.
     """
     dated = [one for one in columns if one.column.kind.is_temporal]
     dates = [one.column.name for one in dated if one.role.role.is_learned or one.role.is_event]
@@ -135,16 +129,25 @@ def hierarchy_paths(columns: Sequence[GuessedColumn], folder: Path) -> dict[str,
     paths: dict[str, Path] = {}
     taken: set[str] = set()
     for guessed in columns:
-        if guessed.hierarchy is None:
-            continue
-        stem = re.sub(r"[^\w.-]+", "_", guessed.column.name).strip("._") or "column"
-        number = 1
-        while (name := stem if number == 1 else f"{stem}_{number}").lower() in taken:
-            number += 1
-        taken.add(name.lower())
-        suffix = ".csv" if is_list(guessed.hierarchy) else ".yaml"
-        paths[guessed.column.name] = folder / f"{name}{suffix}"
+        if guessed.hierarchy is not None:
+            name = guessed.column.name
+            paths[name] = hierarchy_path(name, guessed.hierarchy, folder, lambda path: path.stem.lower() in taken)
+            taken.add(paths[name].stem.lower())
     return paths
+
+
+def hierarchy_path(name: str, spec: HierarchySpec, folder: Path, is_taken: Callable[[Path], bool]) -> Path:
+    """File in ``folder`` for the hierarchy of a column, whose name no other has."""
+    stem = re.sub(r"[^\w.-]+", "_", name).strip("._") or "column"
+    return free_path(folder / f"{stem}{'.csv' if is_list(spec) else '.yaml'}", is_taken)
+
+
+def free_path(wanted: Path, is_taken: Callable[[Path], bool]) -> Path:
+    """The path, with a number where it is taken."""
+    path, number = wanted, 2
+    while is_taken(path):
+        path, number = wanted.with_stem(f"{wanted.stem}_{number}"), number + 1
+    return path
 
 
 def in_memory(spec: HierarchySpec, column: Column, values: pd.Series) -> HierarchySource:

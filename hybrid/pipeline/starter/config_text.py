@@ -320,10 +320,7 @@ def reading_lines(options: ReadOptions, *, is_csv: bool) -> Iterator[str]:
 def column_lines(columns: Sequence[GuessedColumn], hierarchies: dict[str, str]) -> Iterator[str]:
     """Two lines per column, not indented: reason to review; role and kind.
 
-    Parameters
-    ----------
-    hierarchies : dict of str to str
-        Path of each hierarchy as the configuration writes it.
+    ``hierarchies`` has the path of each hierarchy as the configuration writes it.
     """
     for guessed in columns:
         column = guessed.column

@@ -41,15 +41,8 @@ MANY_COMBINATIONS = 8
 def guess_config(path: Path, sheet: str | None = None) -> GuessedConfig:
     """Guess a configuration from a table: the reading of the file, roles, kinds and hierarchies of the columns.
 
-    Parameters
-    ----------
-    sheet : str, optional
-        Of a workbook; the first if not given.
-
-    Returns
-    -------
-    GuessedConfig
-        Not written yet; :attr:`GuessedConfig.notes` says what to think about first.
+    ``sheet`` is that of a workbook; the first if not given. Nothing is written; :attr:`GuessedConfig.notes` says what
+    to think about first.
     """
     options = guess_reading(path, sheet)
     guessed = _guessed(path, options, read_table(path, options.model_copy(update={"accept": ALL_ACCEPTED})))

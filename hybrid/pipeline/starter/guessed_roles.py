@@ -50,17 +50,8 @@ class IdentifierEvidence:
 def evidence_of(column: Column, values: pd.Series) -> IdentifierEvidence | None:
     """Find the strongest evidence that a column identifies persons.
 
-    Parameters
-    ----------
-    column : Column
-        Texts and integers may identify; decimals, dates and booleans measure.
-    values : pandas.Series, shape (n,)
-        The column.
-
-    Returns
-    -------
-    IdentifierEvidence or None
-        By name (however often values repeat), then by form, then by uniqueness; None if there is none.
+    By name (however often values repeat), then by form, then by uniqueness. Texts and integers may identify; decimals,
+    dates and booleans measure.
     """
     if column.kind not in (Kind.CATEGORICAL, Kind.INTEGER):
         return None
@@ -225,13 +216,10 @@ def _without_determined_targets(table: Table, roles: dict[str, GuessedRole]) -> 
 def person_key(table: Table, roles: dict[str, GuessedRole]) -> str | None:
     """The identifier that most likely names the person behind several rows.
 
-    Returns
-    -------
-    str or None
-        Among identifiers whose values repeat: a number of a person before other numbers, names and contacts, staff
-        (physicians, providers) last, and of those the one with the fewest gaps and values; of names the one with the
-        most, since people have the same name; first names and surnames alone do not count. Nor do identifiers of a few
-        values, and those whose rows differ in traits that a person keeps. None if no identifier is left.
+    Among identifiers whose values repeat: a number of a person before other numbers, names and contacts, staff
+    (physicians, providers) last, and of those the one with the fewest gaps and values; of names the one with the most,
+    since people have the same name; first names and surnames alone do not count. Nor do identifiers of a few values,
+    and those whose rows differ in traits that a person keeps. None if no identifier is left.
     """
     repeating = {
         name: guessed.evidence

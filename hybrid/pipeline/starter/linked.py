@@ -10,7 +10,6 @@ from typing import Any
 
 import pandas as pd
 
-from hybrid.base.atomic import write_text
 from hybrid.base.yaml_document import flow
 from hybrid.constraints.discover import MOST_COLUMNS, Suggestion, discover
 from hybrid.constraints.kinds.order import Le
@@ -23,7 +22,6 @@ from hybrid.pipeline.starter.columns import (
     in_memory,
     named_as_read,
     order_column,
-    write_hierarchies,
 )
 from hybrid.pipeline.starter.config_text import (
     AskedTable,
@@ -34,12 +32,9 @@ from hybrid.pipeline.starter.config_text import (
     drawing_lines,
     head_lines,
     household_notes,
-    in_the_users_language,
-    labels_line,
     publish_lines,
     questions,
     reading_lines,
-    refuse_existing,
     roles_lines,
     split_lines,
 )
@@ -47,6 +42,7 @@ from hybrid.pipeline.starter.guessed_roles import GuessedRole, role_by_name
 from hybrid.pipeline.starter.reading import FoundTable, Place
 from hybrid.pipeline.starter.references import Reference, ReferenceTree, find_key, find_references, find_tree
 from hybrid.pipeline.starter.suggested_constraints import constraints_across, implied_orders, person_rows, with_places
+from hybrid.pipeline.starter.write import Guess, anonymize_lines
 from hybrid.table import Kind, Role, Schema, Table
 from hybrid.table.dependencies import unique_share
 from hybrid.table.file_formats import is_csv
@@ -77,13 +73,11 @@ class GuessedTable:
 
 
 @dataclass(frozen=True)
-class GuessedLinks:
-    """Linked tables to start from. Holds the tables: private."""
+class GuessedLinks(Guess):
+    """A configuration of linked tables."""
 
     place: Place
-    """Where they were found."""
     tree: ReferenceTree
-    """How they belong together."""
     tables: tuple[GuessedTable, ...]
     """Tables with persons, parents before children."""
     keys: dict[str, str]
@@ -126,14 +120,53 @@ class GuessedLinks:
         notes.append("nothing can be released until a person has decided the roles and signed: roles.decided_by")
         return tuple(notes)
 
+    @property
+    def described(self) -> dict[str, HierarchySource]:
+        """Hierarchies in memory, by the relative paths that the configuration names."""
+        return {
+            paths[column.column.name].as_posix(): in_memory(
+                column.hierarchy, table.schema[column.column.name], table.frame[column.column.name]
+            )
+            for table, columns, paths in self._tables(Path())
+            for column in columns
+            if column.hierarchy is not None
+        }
+
+    def _tables(self, folder: Path) -> Iterator[tuple[Table, Sequence[GuessedColumn], dict[str, Path]]]:
+        for one in self.tables:
+            yield one.found.table, one.columns, _paths(one, folder)
+
+    def _lines(self, folder: Path) -> Iterator[str]:
+        yield from head_lines(self.place.name)
+        yield "# review: each row of this table is one person; k, control and attacks count them"
+        yield f"person: {self.tree.person}"
+        yield ""
+        yield "tables:"
+        for one in self.tables:
+            yield f"  {one.name}:"
+            yield from (f"    {line}" for line in _table_lines(one, folder))
+        for name in self.tree.public:
+            yield f"  {name}:"
+            yield from (f"    {line}" for line in _public_lines(self, name, folder))
+        for name in self.tree.left_out:
+            yield f"  # review: {name} is left out, since no references lead from its rows to {self.tree.person}"
+        yield ""
+        yield from roles_lines()
+        extent = Extent(len(self.tables[0].found.table))
+        yield from split_lines("persons", extent)
+        if any(one.named(Role.QUASI_IDENTIFIER) for one in self.tables):
+            yield ""
+            yield from anonymize_lines(extent)
+        yield from drawing_lines(extent)
+        yield "policy: default             # review: `hybrid policies` lists the others"
+        yield ""
+        yield from publish_lines()
+
 
 def guess_links(place: Place) -> GuessedLinks:
     """Guess keys, references and roles of tables that belong together.
 
-    Returns
-    -------
-    GuessedLinks
-        Not written yet.
+    Nothing is written.
     """
     tables = {name: found.table for name, found in place.tables.items()}
     references = find_references(tables, place.declared)
@@ -263,80 +296,8 @@ def _constraints(table: Table, columns: Sequence[GuessedColumn]) -> tuple[Sugges
     return tuple(with_places(table, columns, discover(table.only(named_as_read(table, columns)))))
 
 
-def write_links(guessed: GuessedLinks, config: Path, force: bool = False) -> tuple[Path, ...]:
-    """Write the configuration, and a folder ``hierarchies`` beside it.
-
-    Returns
-    -------
-    tuple of Path
-        What was written; the configuration last.
-
-    Raises
-    ------
-    ConfigError
-        A file exists and ``force`` is not set; nothing was written.
-    OutputError
-        The folder is not writable or the disk is full.
-    """
-    paths = {one.name: _paths(one, config.parent) for one in guessed.tables}
-    targets = [path for files in paths.values() for path in files.values()]
-    refuse_existing((*targets, config), force)
-    for one in guessed.tables:
-        write_hierarchies(one.found.table, one.columns, paths[one.name])
-    write_text(config, links_text(guessed, config.parent))
-    return (*targets, config)
-
-
-def links_text(guessed: GuessedLinks, folder: Path) -> str:
-    """Text of the guessed configuration, for a file in ``folder``."""
-    return "\n".join(in_the_users_language(_lines(guessed, folder))) + "\n"
-
-
-def described_links(guessed: GuessedLinks) -> dict[str, HierarchySource]:
-    """Guessed hierarchies in memory, by the relative paths that the configuration names."""
-    found: dict[str, HierarchySource] = {}
-    for one in guessed.tables:
-        paths, table = _paths(one, Path()), one.found.table
-        for column in one.columns:
-            if column.hierarchy is not None:
-                name = column.column.name
-                found[paths[name].as_posix()] = in_memory(column.hierarchy, table.schema[name], table.frame[name])
-    return found
-
-
 def _paths(one: GuessedTable, folder: Path) -> dict[str, Path]:
     return hierarchy_paths(one.columns, folder / "hierarchies" / one.name)
-
-
-def _lines(guessed: GuessedLinks, folder: Path) -> Iterator[str]:
-    yield from head_lines(guessed.place.name)
-    yield "# review: each row of this table is one person; k, control and attacks count them"
-    yield f"person: {guessed.tree.person}"
-    yield ""
-    yield "tables:"
-    for one in guessed.tables:
-        yield f"  {one.name}:"
-        yield from (f"    {line}" for line in _table_lines(one, folder))
-    for name in guessed.tree.public:
-        yield f"  {name}:"
-        yield from (f"    {line}" for line in _public_lines(guessed, name, folder))
-    for name in guessed.tree.left_out:
-        yield f"  # review: {name} is left out, since no references lead from its rows to {guessed.tree.person}"
-    yield ""
-    yield from roles_lines()
-    extent = Extent(len(guessed.tables[0].found.table))
-    yield from split_lines("persons", extent)
-    if any(one.named(Role.QUASI_IDENTIFIER) for one in guessed.tables):
-        yield ""
-        yield "anonymize:"
-        yield "  k: 5                      # every combination of labels is shared by at least so many people"
-        yield f"  {labels_line(extent)}"
-        yield ""
-        yield "transition: {method: tree, order: pre}"
-    yield from drawing_lines(extent)
-    yield "policy: default             # review: `hybrid policies` lists the others"
-    yield ""
-    yield from publish_lines()
 
 
 def _table_lines(one: GuessedTable, folder: Path) -> Iterator[str]:

@@ -37,15 +37,8 @@ _MOST_TRAITS = 10
 def lasting_traits(table: Table, among: Sequence[str] | None = None) -> Array | None:
     """Combinations of the traits that a person keeps (sex, birth, names).
 
-    Parameters
-    ----------
-    among : sequence of str, optional
-        Columns of such traits; all of them if not given.
-
-    Returns
-    -------
-    numpy.ndarray of int64, shape (n,), or None
-        Equal numbers for equal traits; None where there are no such columns, or two persons often share all of them.
+    Equal numbers for equal traits; None where there are no such columns (``among``: all of them if not given), or two
+    persons often share all of them.
     """
     names = _lasting(table) if among is None else among
     if not names or not len(table):
@@ -83,10 +76,7 @@ def people_again(table: Table) -> tuple[str, ...]:
     Their values together recur in more rows than chance explains: at least 5 % of the rows have those of an earlier
     one, and ten times as many as names, births and other traits would give were they independent.
 
-    Returns
-    -------
-    tuple of str
-        Empty where nothing says so, or there is too little to tell people apart: no whole name and one trait only.
+    Empty where nothing says so, or there is too little to tell people apart: no whole name and one trait only.
     """
     varying = {name for name in table.schema.names if table.frame[name].nunique() > 1}
     names = [name for name in _names(table) if name in varying]
@@ -136,12 +126,8 @@ def person_numbers(table: Table, among: Sequence[str]) -> tuple[str, ...]:
 
     Two traits that say different things are enough: a row may tell about a second person, who has others.
 
-    Parameters
-    ----------
-    table : Table
-        One row per record; without columns of lasting traits nothing is found.
-    among : sequence of str
-        Columns that are asked; only texts and whole numbers that repeat can number persons, and no weights or traits.
+    Only texts and whole numbers ``among`` the asked columns that repeat can number persons, and no weights or traits.
+    Without columns of lasting traits nothing is found.
     """
     lasting, named = _lasting(table), set(_names(table))
     groups = _groups(
@@ -207,16 +193,8 @@ _SAME_ROW = 0.5
 def second_people(table: Table, person: str) -> tuple[str, ...]:
     """Columns whose values are those of the person's column, in other rows.
 
-    Parameters
-    ----------
-    person : str
-        The column that names the person of a row.
-
-    Returns
-    -------
-    tuple of str
-        Texts with the same values; whole numbers with the name of a number that are particular, or stand the other way
-        round in other rows.
+    ``person`` names the person of a row. Texts have the same values; whole numbers have the name of a number, and are
+    particular or stand the other way round in other rows.
     """
     kind = table.schema[person].kind
     if kind not in (Kind.CATEGORICAL, Kind.INTEGER) or int(table.frame[person].nunique()) <= FEWEST_NUMBERED:

@@ -5,15 +5,16 @@ from __future__ import annotations
 import codecs
 import csv
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from functools import partial
 from itertools import islice
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TypeVar
 
 import pandas as pd
 
-from hybrid.base.errors import ConfigError, DataError, Problem
+from hybrid.base.errors import ConfigError, DataError, Problem, refuse
 from hybrid.pipeline.starter.column_names import identity_of, is_phrase, vocabulary
 from hybrid.pipeline.starter.references import Declared
 from hybrid.table import Column, Kind, Table
@@ -33,6 +34,7 @@ if TYPE_CHECKING:
     import sqlalchemy as sa
 
 
+T = TypeVar("T")
 SEPARATORS, BLANK = (",", ";", "\t", "|"), " "
 """Characters between fields, and one that counts only where none of these fits."""
 UTF_16 = (codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)
@@ -57,15 +59,7 @@ def guess_reading(path: Path, sheet: str | None = None) -> DataOptions:
 
     ``options.columns`` holds only kinds that differ from what reading infers.
 
-    Parameters
-    ----------
-    sheet : str, optional
-        Of a workbook; the first if not given.
-
-    Returns
-    -------
-    DataOptions
-        ``path`` is the file's name. A sheet is named where a workbook has several.
+    ``path`` of the options is the file's name. Of a workbook with several sheets one is named: ``sheet``, or the first.
     """
     if path.is_file():
         refuse_other_format(File.local(path))
@@ -76,27 +70,21 @@ def guess_reading(path: Path, sheet: str | None = None) -> DataOptions:
     elif path.is_file() and path.suffix.lower() in SPREADSHEET_SUFFIXES and sheet is None:
         first, *others = sheet_names(File.local(path))
         options = options.model_copy(update={"sheet": first if others else None})
-    table = read_table(path, options)
-    _refuse_many(path.name, len(table.schema))
-    found = [marker for marker in (*MARKERS, *MARKERS_AMONG_NUMBERS) if any(_is_marker(marker, table))]
-    options = options.model_copy(update={"missing": ("", *found)})
-    table = read_table(path, options) if found else table
-    return options.model_copy(update={"columns": _kinds(table), "accept": ()})
+    return _with_values(options, partial(read_table, path)).model_copy(update={"accept": ()})
 
 
 def guess_frame_reading(frame: Frame) -> DataOptions:
     """Options that read a table in memory; as :func:`guess_reading`."""
-    options = DataOptions(path=DATA_FRAME)
-    table = read_frame(frame, options)
-    _refuse_many(DATA_FRAME, len(table.schema))
+    return _with_values(DataOptions(path=DATA_FRAME), partial(read_frame, frame))
+
+
+def _with_values(options: DataOptions, read: Callable[[DataOptions], Table]) -> DataOptions:
+    """Options with what the values say: markers of missing ones, and kinds that differ from what reading infers."""
+    table = read(options)
+    _refuse_many(str(options.path), len(table.schema))
     found = [marker for marker in (*MARKERS, *MARKERS_AMONG_NUMBERS) if any(_is_marker(marker, table))]
     options = options.model_copy(update={"missing": ("", *found)})
-    return options.model_copy(update={"columns": _kinds(read_frame(frame, options) if found else table)})
-
-
-def guess_sql_reading(table: Table) -> ReadOptions:
-    """Options that read a table of a database, given as the database types it."""
-    return ReadOptions(columns=_kinds(table))
+    return options.model_copy(update={"columns": _kinds(read(options) if found else table)})
 
 
 def _refuse_too_wide(path: Path) -> None:
@@ -273,19 +261,8 @@ class Place:
 def read_folder(folder: Path, only: Sequence[str] = ()) -> Place:
     """Read the data files of a folder.
 
-    Parameters
-    ----------
-    folder : Path
-        Folders in it are not looked at.
-    only : sequence of str
-        File names without suffix; none: all files that end in :data:`SUFFIXES`.
-
-    Raises
-    ------
-    ConfigError
-        There are no such files, only one, more than :data:`MOST_TABLES`, or two of the same name.
-    DataError
-        Files cannot be read; all problems at once.
+    Those called as in ``only`` (file names without suffix), or all that end in :data:`SUFFIXES`, 2 to
+    :data:`MOST_TABLES` of them; folders in it are not looked at. All files that cannot be read are named at once.
     """
     paths = sorted(path for path in folder.iterdir() if path.suffix.lower() in SUFFIXES and path.is_file())
     if not paths:
@@ -294,34 +271,15 @@ def read_folder(folder: Path, only: Sequence[str] = ()) -> Place:
             hint=f"put the tables there ({', '.join(SUFFIXES)}), or name one: hybrid init FILE",
         )
     named = _named(str(folder), [path.stem for path in paths], only)
-    tables: dict[str, FoundTable] = {}
-    problems: list[Problem] = []
-    for name, at in named.items():
-        try:
-            tables[name] = _from_file(paths[at])
-        except DataError as error:
-            problems.extend(error.problems)
-    if problems:
-        raise DataError(problems)
+    tables = _read_all({name: paths[at] for name, at in named.items()}, _from_file)
     return Place(folder.resolve().name, tables, Declared())
 
 
 def read_database(url_env: str, schema: str | None = None, only: Sequence[str] = ()) -> Place:
     """Read the tables of a database, and its declared keys and references.
 
-    Parameters
-    ----------
-    schema : str or None
-        None: the default schema.
-    only : sequence of str
-        Names of tables; none: all of the schema.
-
-    Raises
-    ------
-    ConfigError
-        There are no two tables, more than :data:`MOST_TABLES`, or the URL is missing.
-    HybridError
-        As :func:`~hybrid.table.sources.sql.read_sql`; all problems at once.
+    Those called as in ``only``, or all of the schema, 2 to :data:`MOST_TABLES` of them. All tables that cannot be read
+    are named at once.
     """
     with connect(url_env, f"the database of {url_env}", read_only=True) as connection:
         inspector = sqlalchemy().inspect(connection)
@@ -329,18 +287,26 @@ def read_database(url_env: str, schema: str | None = None, only: Sequence[str] =
         named = _named(f"the database of {url_env}", names, only)
         found = {name: names[at] for name, at in named.items()}
         declared = _declared(inspector, found, schema)
+
+    def from_table(stored: str) -> FoundTable:
+        source = SqlOptions(url_env=url_env, table=stored if schema is None else f"{schema}.{stored}")
+        options = ReadOptions(columns=_kinds(read_sql(source, ReadOptions())))
+        return FoundTable(source, options, read_sql(source, options))
+
+    return Place(schema or "database", _read_all(found, from_table), declared)
+
+
+def _read_all(places: Mapping[str, T], read: Callable[[T], FoundTable]) -> dict[str, FoundTable]:
+    """Tables by their names; all that cannot be read are named at once."""
     tables: dict[str, FoundTable] = {}
     problems: list[Problem] = []
-    for name, stored in found.items():
-        source = SqlOptions(url_env=url_env, table=stored if schema is None else f"{schema}.{stored}")
+    for name, place in places.items():
         try:
-            options = guess_sql_reading(read_sql(source, ReadOptions()))
-            tables[name] = FoundTable(source, options, read_sql(source, options))
+            tables[name] = read(place)
         except DataError as error:
             problems.extend(error.problems)
-    if problems:
-        raise DataError(problems)
-    return Place(schema or "database", tables, declared)
+    refuse(problems, DataError)
+    return tables
 
 
 def _from_file(path: Path) -> FoundTable:
@@ -367,8 +333,7 @@ def _named(place: str, names: Sequence[str], only: Sequence[str]) -> dict[str, i
         if name in named:
             problems.append(Problem(f"{place}: two tables would be called {name!r}", "rename one, or use --table"))
         named[name] = at
-    if problems:
-        raise ConfigError(problems)
+    refuse(problems)
     return named
 
 

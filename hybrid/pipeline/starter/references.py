@@ -128,18 +128,9 @@ class Values:
 def find_references(tables: Mapping[str, Table], declared: Declared = Declared()) -> list[Reference]:
     """Find the columns that refer to the key of another table.
 
-    Parameters
-    ----------
-    tables : mapping of str to Table
-        At least one row each. Texts and whole numbers may be keys and references.
-    declared : Declared
-        What a database says; it wins over what is found.
-
-    Returns
-    -------
-    list of Reference
-        At most one per column, to one key per table; in the order of tables and columns. A column that has another
-        value in every row, too, refers to the table that its name names, or that has more rows.
+    Texts and whole numbers may be keys and references; what a database declares wins over what is found. At most one
+    per column, to one key per table; in the order of tables and columns. A column that has another value in every row,
+    too, refers to the table that its name names, or that has more rows.
     """
     values = {
         name: {
@@ -296,7 +287,6 @@ class ReferenceTree:
     """Tables below the table of persons."""
 
     person: str
-    """The person table."""
     parents: Mapping[str, Reference]
     """Reference to its parent of every table below the person table, parents before children."""
     public: tuple[str, ...]
@@ -323,14 +313,11 @@ class ReferenceTree:
 def find_tree(tables: Mapping[str, Table], references: Sequence[Reference]) -> ReferenceTree:
     """Arrange tables by their references.
 
-    Returns
-    -------
-    ReferenceTree
-        The person table is one that is named after persons, or else the one with most tables below it. Of several
-        possible parents a table has the lowest one, and preferably one that all of its rows refer to. A table that no
-        reference leads to the person table may belong to it over a table of pairs. Public are small
-        tables that others refer to, with fewer rows than these, without traits of persons and dates, not named after
-        persons, visits or contracts, that refer to public tables only.
+    The person table is one that is named after persons, or else the one with most tables below it. Of several possible
+    parents a table has the lowest one, and preferably one that all of its rows refer to. A table that no reference
+    leads to the person table may belong to it over a table of pairs. Public are small tables that others refer to, with
+    fewer rows than these, without traits of persons and dates, not named after persons, visits or contracts, that refer
+    to public tables only.
     """
     public = _public(tables, references)
     links = [one for one in references if one.parent not in public and one.table not in public]

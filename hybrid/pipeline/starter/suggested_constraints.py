@@ -30,17 +30,9 @@ _SURE = 0.8
 def nested_places(table: Table, columns: Sequence[GuessedColumn]) -> list[Suggestion]:
     """Find columns of places of which the smaller lie in the larger ones.
 
-    Parameters
-    ----------
-    columns : sequence of GuessedColumn
-        Of the table. Those of categories with a role and a name for places are compared.
-
-    Returns
-    -------
-    list of Suggestion
-        Sure ones: each names columns that belong together, the largest places first. Of two rows with the same small
-        place nearly all have the same large one: Cohen's kappa of such pairs is at least 0.8. Towns of the same name in
-        several states do not prevent that.
+    Columns of categories with a role and a name for places are compared. Sure ones: each names columns that belong
+    together, the largest places first. Of two rows with the same small place nearly all have the same large one:
+    Cohen's kappa of such pairs is at least 0.8. Towns of the same name in several states do not prevent that.
     """
     known = vocabulary()
     names = [
@@ -110,16 +102,8 @@ def constraints_across(table: Table, person: str, people: Table, rows: Rows) -> 
     Orders of dates, columns that are computed from a date of the person, and values that a group of people does not
     have.
 
-    Parameters
-    ----------
-    table : Table, n rows
-        Its columns that constraints may name.
-    person : str
-        Name of the person table, which stands before its columns.
-    people : Table
-        The person table, with the columns that constraints may name.
-    rows : numpy.ndarray, shape (n,), int64
-        As :func:`person_rows`.
+    Both tables have the columns that constraints may name; ``person`` is the name of the person table, which stands
+    before its columns, and ``rows`` as :func:`person_rows`.
     """
     known = rows >= 0
     called = {name: f"{person}.{name}" for name in people.schema.names}

@@ -94,17 +94,7 @@ class Pattern:
 def pattern_of(column: Column, values: pd.Series) -> Pattern | None:
     """Find personal data among values: e-mail addresses, phone numbers, IBANs, national numbers, names of persons.
 
-    Parameters
-    ----------
-    column : Column
-        Texts and integers are examined; decimals, dates and booleans are not.
-    values : pandas.Series, shape (n,)
-        The column.
-
-    Returns
-    -------
-    Pattern or None
-        None where the values have none of these forms.
+    Texts and integers are examined; decimals, dates and booleans are not.
     """
     if column.kind not in (Kind.CATEGORICAL, Kind.INTEGER):
         return None

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from abc import ABC, abstractmethod
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from math import prod
@@ -62,12 +63,8 @@ _MOST_TRIED = 3
 class GuessedRule:
     """A privacy model beside k.
 
-    Parameters
-    ----------
-    model : dict
-        As ``anonymize.models`` takes it.
-    against : str
-        Why it is not proposed; empty for a rule that is. No cell value.
+    ``model`` is as ``anonymize.models`` takes it; ``against`` says why it is not proposed, empty for a rule that is. No
+    cell value.
     """
 
     model: dict[str, Any]
@@ -77,19 +74,10 @@ class GuessedRule:
 def guess_rules(table: Table, columns: Sequence[GuessedColumn]) -> tuple[GuessedRule, ...]:
     """Guess distinct 2-diversity of the first sensitive column that has it for little; those tried are named.
 
-    Parameters
-    ----------
-    table : Table
-        With the persons of its rows, if several are of one.
-    columns : sequence of GuessedColumn
-        Of the table.
-
-    Returns
-    -------
-    tuple of GuessedRule
-        At most one that is proposed, the last. Not proposed are rules on a column whose commonest value more than
-        1 - 1 / k of the rows have, since a class of k people then has, on average, fewer than one with another value;
-        rules that cost clearly more than k alone; and rules whose cost is not known.
+    The table has the persons of its rows, if several are of one. At most one that is proposed, the last. Not proposed
+    are rules on a column whose commonest value more than 1 - 1 / k of the rows have, since a class of k people then
+    has, on average, fewer than one with another value; rules that cost clearly more than k alone; and rules whose cost
+    is not known.
     """
     if not any(one.role.role is Role.QUASI_IDENTIFIER for one in columns):
         return ()
@@ -133,30 +121,56 @@ def _too_costly(table: Table, columns: Sequence[GuessedColumn], model: dict[str,
     return next(rule_sentences(costs, LevelWords.named(hierarchies, ages_among(hierarchies))), "")
 
 
-@dataclass(frozen=True)
-class GuessedConfig:
-    """A configuration to start from. Holds the table: private.
+class Guess(ABC):
+    """A configuration to start from, and the hierarchies that it names. Holds the tables: private."""
 
-    Parameters
-    ----------
-    data : Path or None
-        The file; None for a table in memory.
-    options : DataOptions
-        How to read it.
-    table : Table
-        Its content.
-    columns : tuple of GuessedColumn
-        One per column of the table, in order.
-    notes : tuple of str
-        What to think about first; no cell values.
-    person : str or None
-        The identifier of persons with several rows; None where no identifier repeats.
-    constraints : tuple of Suggestion
-        Constraints that no row breaks, or few, for review.
-    rules : tuple of GuessedRule
-        Privacy models beside k: at most one that is proposed, and those that cost too much.
-    descriptions : mapping of str to str
-        What the file says about its columns.
+    @abstractmethod
+    def _tables(self, folder: Path) -> Iterator[tuple[Table, Sequence[GuessedColumn], dict[str, Path]]]:
+        """Tables with their columns, and the files of these columns' hierarchies below a folder."""
+
+    @abstractmethod
+    def _lines(self, folder: Path) -> Iterator[str]: ...
+
+    def to_yaml(self, folder: Path) -> str:
+        """The configuration's text, for a file in ``folder``."""
+        return "\n".join(in_the_users_language(self._lines(folder))) + "\n"
+
+    def write(self, config: Path, force: bool = False) -> tuple[Path, ...]:
+        """Write the configuration and a folder ``hierarchies`` beside it; gives the files, the configuration last.
+
+        Where a file exists and ``force`` is not set, nothing is written.
+        """
+        tables = list(self._tables(config.parent))
+        targets = [path for *_, paths in tables for path in paths.values()]
+        refuse_existing((*targets, config), force)
+        for one in tables:
+            write_hierarchies(*one)
+        write_text(config, self.to_yaml(config.parent))
+        return (*targets, config)
+
+
+def anonymize_lines(extent: Extent, rules: Sequence[GuessedRule] = ()) -> Iterator[str]:
+    """The sections ``anonymize`` and ``transition``."""
+    yield "anonymize:"
+    yield f"  k: {K}                      # every combination of labels is shared by at least so many people"
+    for rule in rules:
+        text = f"models: [{flow(rule.model)}]"
+        if rule.against:
+            yield f"  # review: not proposed, since {rule.against}:"
+        yield f"  # {text}" if rule.against else f"  {text}   # review"
+    yield f"  {labels_line(extent)}"
+    yield ""
+    yield "transition: {method: tree, order: pre}"
+
+
+@dataclass(frozen=True)
+class GuessedConfig(Guess):
+    """A configuration of one table.
+
+    ``data`` is None for a table in memory; ``columns`` are in the order of the table; ``notes`` say what to think about
+    first, without cell values; ``person`` is the identifier of persons with several rows, None where no identifier
+    repeats; ``constraints`` no row breaks, or few; of the ``rules`` at most one is proposed, the others cost too much;
+    ``descriptions`` are what the file says about its columns.
     """
 
     data: Path | None
@@ -177,34 +191,6 @@ class GuessedConfig:
         """
         return None if self.person is None else order_column(with_persons(self.table, [self.person]), self.columns)
 
-    def write(self, config: Path, force: bool = False) -> tuple[Path, ...]:
-        """Write the config and a folder ``hierarchies`` beside it.
-
-        Parameters
-        ----------
-        config : Path
-            Where the config goes.
-        force : bool
-            Replace files that exist.
-
-        Returns
-        -------
-        tuple of Path
-            What was written; the config last.
-
-        Raises
-        ------
-        ConfigError
-            A file exists and ``force`` is not set; nothing was written.
-        OutputError
-            The folder is not writable or the disk is full.
-        """
-        targets = self._paths(config.parent)
-        refuse_existing((*targets.values(), config), force)
-        write_hierarchies(self.table, self.columns, targets)
-        write_text(config, self.to_yaml(config.parent))
-        return (*targets.values(), config)
-
     @property
     def described(self) -> dict[str, HierarchySpec]:
         """Descriptions of the hierarchies, by the relative paths that the config names."""
@@ -212,12 +198,11 @@ class GuessedConfig:
         found = {path.as_posix(): specs[name] for name, path in self._paths(Path()).items()}
         return {path: spec for path, spec in found.items() if spec is not None}
 
-    def to_yaml(self, folder: Path) -> str:
-        """The config's text, for a file in ``folder``."""
-        return "\n".join(in_the_users_language(self._lines(folder))) + "\n"
-
     def _paths(self, folder: Path) -> dict[str, Path]:
         return hierarchy_paths(self.columns, folder / "hierarchies")
+
+    def _tables(self, folder: Path) -> Iterator[tuple[Table, Sequence[GuessedColumn], dict[str, Path]]]:
+        yield self.table, self.columns, self._paths(folder)
 
     def _lines(self, folder: Path) -> Iterator[str]:
         quasi = [guessed for guessed in self.columns if guessed.role.role is Role.QUASI_IDENTIFIER]
@@ -233,7 +218,7 @@ class GuessedConfig:
         yield ""
         if not quasi:
             yield "# Nothing is anonymized without a quasi-identifier. Once a column above has that role, remove the #:"
-        yield from (line if quasi else f"# {line}".rstrip() for line in self._anonymize_lines(extent))
+        yield from (line if quasi else f"# {line}".rstrip() for line in anonymize_lines(extent, self.rules))
         yield from drawing_lines(extent)
         yield from self._evaluate_lines()
         yield "policy: default             # review: `hybrid policies` lists the others"
@@ -282,15 +267,3 @@ class GuessedConfig:
 
     def _is_undecided(self, name: str) -> bool:
         return any(one.column.name == name and one.role.role is Role.UNDECIDED for one in self.columns)
-
-    def _anonymize_lines(self, extent: Extent) -> Iterator[str]:
-        yield "anonymize:"
-        yield f"  k: {K}                      # every combination of labels is shared by at least so many people"
-        for rule in self.rules:
-            text = f"models: [{flow(rule.model)}]"
-            if rule.against:
-                yield f"  # review: not proposed, since {rule.against}:"
-            yield f"  # {text}" if rule.against else f"  {text}   # review"
-        yield f"  {labels_line(extent)}"
-        yield ""
-        yield "transition: {method: tree, order: pre}"
