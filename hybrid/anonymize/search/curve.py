@@ -8,7 +8,6 @@ sums over suppressed rows, so many times the cheapest record bounds the loss.
 
 from __future__ import annotations
 
-import math
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
@@ -17,9 +16,10 @@ import numpy as np
 from hybrid.anonymize.search.exhaustive import at_or_below
 from hybrid.anonymize.search.lattice import Node
 from hybrid.anonymize.search.losses import Bound, Loss, LossScore
+from hybrid.anonymize.search.losses.protocol import Terms
 from hybrid.anonymize.search.node_check import Checker, NodeGroups, NodeOutcome
 from hybrid.anonymize.search.problem import Infeasible, Solution
-from hybrid.base.arrays import Counts, Mask, Numbers, Rows
+from hybrid.base.arrays import Codes, Counts, Mask, Numbers, Rows
 
 Setting = tuple[Checker, Loss]
 """What is checked and minimized for one k."""
@@ -73,100 +73,6 @@ class _Known:
     """Bound of every node at or above this one."""
 
 
-class _Half:
-    """Consecutive axes of a lattice, whose positions are numbered together, one axis after the other.
-
-    Parameters
-    ----------
-    shape : Node
-        Positions of each axis.
-    stride : int
-        Places from one number to the next.
-    terms : sequence of numpy.ndarray, shape (n_steps, n_positions)
-        Terms of each axis as records are suppressed; empty where the loss is no sum or product of them.
-    product : bool
-        Terms are joined as a product of (1 + term), else as a sum.
-    """
-
-    def __init__(self, shape: Node, stride: int, terms: Sequence[Numbers], product: bool) -> None:
-        self.shape, self.nodes = shape, list(np.ndindex(*shape))
-        steps = [stride * math.prod(shape[axis + 1 :]) for axis in range(len(shape))]
-        self.ups = [
-            tuple(step for at, n, step in zip(node, shape, steps, strict=True) if at + 1 < n) for node in self.nodes
-        ]
-        """Places from each number to the ones right above it."""
-        self._below: dict[int, tuple[Mask, Rows]] = {}
-        joined: Numbers = np.full((1, 1), float(product))
-        for axis in terms:
-            both = joined[:, :, None] * (1 + axis[:, None]) if product else joined[:, :, None] + axis[:, None]
-            joined = both.reshape(len(both), -1)
-        self.joined = joined
-        """The terms of each step and number, joined."""
-
-    def below(self, number: int) -> tuple[Mask, Rows]:
-        """Mask of the numbers at or below one, and these numbers."""
-        if number not in self._below:
-            inside = np.zeros(self.shape, dtype=bool)
-            inside[at_or_below(self.nodes[number])] = True
-            self._below[number] = inside.reshape(-1), np.flatnonzero(inside)
-        return self._below[number]
-
-
-class _Matrix:
-    """A lattice as a matrix: its first axes are lines, the others columns, about as many.
-
-    Parameters
-    ----------
-    shape : Node
-        Of the lattice.
-    terms : numpy.ndarray, shape (n_steps, n_terms)
-        A term per position of each axis, one axis after the other; one step after the other, as more is suppressed.
-    product : bool
-        As for :class:`_Half`.
-    """
-
-    def __init__(self, shape: Node, terms: Numbers, product: bool) -> None:
-        cut = min(range(len(shape)), key=lambda axis: max(math.prod(shape[:axis]), math.prod(shape[axis:])))
-        each = np.split(terms, np.cumsum(shape)[:-1], axis=1) if terms.size else []
-        self.columns = _Half(shape[cut:], 1, each[cut:], product)
-        self.lines = _Half(shape[:cut], len(self.columns.nodes), each[:cut], product)
-        self.width, self.product = len(self.columns.nodes), product
-
-    def node(self, place: int) -> Node:
-        line, column = divmod(place, self.width)
-        return self.lines.nodes[line] + self.columns.nodes[column]
-
-    def bounds(self, places: Rows, steps: Counts) -> Numbers:
-        """Bounds of nodes by the step of each."""
-        lines, columns = np.divmod(places, self.width)
-        of_lines, of_columns = self.lines.joined[steps, lines], self.columns.joined[steps, columns]
-        bounds: Numbers = of_lines * of_columns - 1 if self.product else of_lines + of_columns
-        return bounds
-
-    def bound(self, place: int, step: int) -> float:
-        """Bound of one node, as :meth:`bounds`, without the price of arrays."""
-        line, column = divmod(place, self.width)
-        of_line, of_column = self.lines.joined.item(step, line), self.columns.joined.item(step, column)
-        return of_line * of_column - 1 if self.product else of_line + of_column
-
-    def all(self) -> Numbers:
-        """Bounds of all nodes at the first step; shape (n_lines, n_columns)."""
-        of_lines, of_columns = self.lines.joined[0], self.columns.joined[0]
-        bounds: Numbers = (
-            np.multiply.outer(of_lines, of_columns) - 1 if self.product else np.add.outer(of_lines, of_columns)
-        )
-        return bounds
-
-    def raise_below(self, values: Counts, place: int, n: int) -> None:
-        """Raise the values at or below a node to ``n``, in place."""
-        line, column = divmod(place, self.width)
-        (_, lines), (columns, _) = self.lines.below(line), self.columns.below(column)
-        halves = values.reshape(-1, self.width)
-        raised = halves.take(lines, axis=0)
-        np.maximum(raised, columns * values.dtype.type(n), out=raised)
-        halves[lines] = raised
-
-
 class _Nodes:
     """Knowledge from the grouped nodes, for each k.
 
@@ -182,17 +88,20 @@ class _Nodes:
         self.checkers, self.losses = zip(*settings, strict=True)
         self.most = most
         self.ks = np.array([checker.k for checker in self.checkers], dtype=np.int64)
+        self.up_to = np.arange(self.ks[-1] + 1)
+        self._lines: dict[Node, Rows] = {}
+        self._columns: dict[Node, Mask] = {}
         self.known: list[list[_Known]] = [[] for _ in settings]
         self.beyond: list[list[int]] = [[] for _ in settings]
         checker, loss = settings[0]
+        self.shape = checker.lattice.shape
+        self.starts: Codes = np.cumsum([0, *checker.lattice.shape])
         costs = loss.by_row()
         self.costs = costs if costs is not None and len(costs.more) else None
-        self.step, terms = 1, np.empty((0, 0))
         if self.costs is not None:
             self.step = most // _STEPS + 1
             added = self.costs.cheapest(checker.records.leaf_counts, np.arange(0, most + 2, self.step))
-            terms = np.maximum(self.costs.terms + added, 0)
-        self.matrix = _Matrix(checker.lattice.shape, terms, self.costs is not None and self.costs.root > 0)
+            self.terms = np.maximum(self.costs.terms + added, 0)
         self.by_size = (
             self.costs is not None
             and not checker.rules
@@ -200,15 +109,24 @@ class _Nodes:
             and checker.records.rows_are_persons
         )
 
+    def below(self, node: Node) -> tuple[Rows, Mask]:
+        """Nodes at or below a node, where the lattice is a matrix: the lines by the first axes, a mask of columns."""
+        half = len(node) // 2
+        first, last = node[:half], node[half:]
+        if first not in self._lines:
+            self._lines[first] = np.flatnonzero(_inside(first, self.shape[:half]))
+        if last not in self._columns:
+            self._columns[last] = _inside(last, self.shape[half:])
+        return self._lines[first], self._columns[last]
+
     def learn(self, place: int, node: Node, groups: NodeGroups, at: int) -> _Known:
         """Draw conclusions from a node for one k and smaller ones; those for this k are returned.
 
         Where only sizes count, they hold for all k. Else classes are judged for this k and the next smaller one.
         """
-        ks = self.ks[: at + 1]
-        small = groups.sizes.compress((groups.sizes > 0) & (groups.sizes < ks[-1]))
-        records = np.bincount(small.astype(np.int64), small, ks[-1]).cumsum()
-        suppressed = records.take(ks - 1).astype(np.int64).tolist()
+        sizes = np.minimum(groups.sizes.compress(groups.sizes > 0), self.ks[-1]).astype(np.int64)
+        records = np.bincount(sizes, minlength=len(self.up_to)) * self.up_to
+        suppressed = records.cumsum().take(self.ks[: at + 1] - 1).tolist()
         for one, n in enumerate(suppressed):
             if n > self.most:
                 self.beyond[one].append(place)
@@ -247,7 +165,12 @@ class _AtK:
         self.checker, self.loss = nodes.checkers[at], nodes.losses[at]
         self.known, shape = nodes.known[at], self.checker.lattice.shape
         self.certain: Counts = np.zeros(shape, dtype=np.min_scalar_type(-nodes.most - 2))
-        self.bounds = (self.loss.initial().all(shape) if self.costs is None else nodes.matrix.all()).reshape(shape)
+        if self.costs is None:
+            self.bounds = self.loss.initial().all(shape)
+        else:
+            self.bounds = Terms(nodes.terms[0], nodes.starts, float(self.costs.root > 0)).all(shape)
+        self.strides = [step // self.bounds.itemsize for step in self.bounds.strides]
+        self.axes = list(zip(self.strides, nodes.starts.tolist(), strict=False))
         self.most, self.place, self.checked, self.steps = 0, 0, 0, 0
         self.waiting: list[int] = []
         self.persons = np.inf
@@ -272,7 +195,7 @@ class _AtK:
                 break
             self._propose(allows[at])
         while (place := self._open()) >= 0:
-            self._visit(self._climb(place))
+            self._visit(*self._climb(place))
         if self.best is None or self.best.score is None:
             return Infeasible(-1, (), True, self.checked)
         node, score = self.best.node, self.best.score
@@ -299,11 +222,23 @@ class _AtK:
 
     def _bounds(self, places: Rows, suppressed: Counts) -> Numbers:
         """Bounds of nodes where at least so many records are suppressed."""
-        return self.nodes.matrix.bounds(places, suppressed // self.nodes.step)
+        assert self.costs is not None
+        nodes = np.array(np.unravel_index(places, self.bounds.shape))
+        terms = self.nodes.terms[suppressed // self.nodes.step, self.nodes.starts[:-1, None] + nodes]
+        bounds: Numbers = (terms + 1).prod(axis=0) - 1 if self.costs.root else terms.sum(axis=0)
+        return bounds
 
     def _bound(self, place: int, suppressed: int) -> float:
-        """Bound of one node, as :meth:`_bounds`."""
-        return -np.inf if self.costs is None else self.nodes.matrix.bound(place, suppressed // self.nodes.step)
+        """Bound of one node, as :meth:`_bounds`, without the price of arrays."""
+        if self.costs is None:
+            return -np.inf
+        of_term = self.nodes.terms[suppressed // self.nodes.step].tolist()
+        product, total = 1.0, 0.0
+        for stride, start in self.axes:
+            position, place = divmod(place, stride)
+            product *= 1 + of_term[start + position]
+            total += of_term[start + position]
+        return product - 1 if self.costs.root else total
 
     def _propose(self, one: _Known, groups: NodeGroups | None = None) -> None:
         found = None
@@ -340,29 +275,33 @@ class _AtK:
             self.waiting = open_[::-1].tolist()
         return bool(self.waiting)
 
-    def _climb(self, place: int) -> int:
+    def _climb(self, place: int) -> tuple[int, Node]:
         """Climb to the open neighbour of least bound, as long as one is open, and some steps further.
 
         What is far above the limit there is above it further up, too, and rules out more nodes at once.
         """
-        most, reach, steps = self.most, self.reach, self.steps
-        matrix, bound_of, certain_of = self.nodes.matrix, self.bounds.item, self.certain.item
-        lines, columns, width = matrix.lines.ups, matrix.columns.ups, matrix.width
+        node, rest, strides = [], place, self.strides
+        for stride in strides:
+            position, rest = divmod(rest, stride)
+            node.append(position)
+        most, top, reach, steps = self.most, self.checker.lattice.top, self.reach, self.steps
+        bound_of, certain_of = self.bounds.item, self.certain.item
         while True:
-            best, chosen = np.inf, 0
-            line, column = divmod(place, width)
-            for up in lines[line] + columns[column]:
-                bound = bound_of(place + up)
-                if bound < best and certain_of(place + up) <= most:
-                    best, chosen = bound, up
+            best, chosen = np.inf, -1
+            for axis, position in enumerate(node):
+                if position < top[axis]:
+                    above = place + strides[axis]
+                    bound = bound_of(above)
+                    if bound < best and certain_of(above) <= most:
+                        best, chosen = bound, axis
             if best > reach:
                 steps -= 1
-            if not chosen or steps < 0:
-                return place
-            place += chosen
+            if chosen < 0 or steps < 0:
+                return place, tuple(node)
+            node[chosen] += 1
+            place += strides[chosen]
 
-    def _visit(self, place: int) -> None:
-        node = self.nodes.matrix.node(place)
+    def _visit(self, place: int, node: Node) -> None:
         groups = self.checker.group(node)
         self.checked += 1
         one = self.nodes.learn(place, node, groups, self.at)
@@ -372,13 +311,21 @@ class _AtK:
         elif self._bound(place, one.suppressed) <= self.reach:
             self._propose(one, groups)
         if one.certain:
-            self.nodes.matrix.raise_below(self.certain, place, min(one.certain, self.nodes.most + 1))
+            self._suppress_below(node, min(one.certain, self.nodes.most + 1))
         self._bound_by(one)
         self.bounds[node] = np.inf
         if one.certain > _FAR * max(self.most, 1):
             self.steps += 1
         elif one.certain <= self.most:
             self.steps //= 2
+
+    def _suppress_below(self, node: Node, n: int) -> None:
+        """Let at least so many records be suppressed at the node, and at all below."""
+        lines, columns = self.nodes.below(node)
+        halves = self.certain.reshape(-1, len(columns))
+        raised = halves.take(lines, axis=0)
+        np.maximum(raised, columns * self.certain.dtype.type(n), out=raised)
+        halves[lines] = raised
 
     def _bound_by(self, one: _Known) -> None:
         """Bound the nodes below and above one that is known."""
@@ -399,6 +346,13 @@ class _AtK:
                 self._bound_by(one)
         _spread(self.certain)
         self.bounds.reshape(-1)[[one.place for one in self.known if one.suppressed >= 0]] = np.inf
+
+
+def _inside(node: Node, shape: Node) -> Mask:
+    """Mask of the nodes at or below a node, one axis after the other."""
+    inside = np.zeros(shape, dtype=bool)
+    inside[at_or_below(node)] = True
+    return inside.reshape(-1)
 
 
 def _spread(values: Counts) -> None:

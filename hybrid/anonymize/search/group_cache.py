@@ -5,7 +5,7 @@ from __future__ import annotations
 import importlib
 import sys
 from collections import OrderedDict
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
 from types import ModuleType
@@ -59,8 +59,6 @@ class Grouping:
     """The finer base that this one was made from; None: its rows are the distinct rows."""
     row_of: Rows
     """Row here of each row of the parent; shape (n of the parent or of the distinct rows,), int64."""
-    alike: Sequence[bool]
-    """True for each column in which all records of a row have the same leaf."""
     _columns: dict[tuple[int, int], Codes] = field(default_factory=dict, repr=False)
     _richness: dict[str, Counts] = field(default_factory=dict, repr=False)
 
@@ -163,21 +161,16 @@ class GroupCache:
         -------
         numpy.ndarray, shape (n_leaves of all columns,), float64
         """
-        whole = self.whole
+        leaves, counts = self.whole.leaves, self.whole.counts
         if self.kernels is not None:
-            result: Numbers = self.kernels.leaf_counts(
-                whole.leaves, self.leaf_starts, whole.counts, base.of_distinct, rows
-            )
+            result: Numbers = self.kernels.leaf_counts(leaves, self.leaf_starts, counts, base.of_distinct, rows)
             return result
-        merged, apart = np.flatnonzero(rows), np.flatnonzero(rows[base.of_distinct])
-        of_merged, of_apart = base.counts[merged], whole.counts[apart]
-        sums = []
-        for at, size in enumerate(np.diff(self.leaf_starts)):
-            if base.alike[at]:
-                sums.append(group_sums(base.leaves[at][merged], of_merged, size))
-            else:
-                sums.append(group_sums(whole.leaves[at][apart], of_apart, size))
-        return np.concatenate(sums)
+        chosen = np.flatnonzero(rows[base.of_distinct])
+        weights = counts[chosen]
+        sizes = np.diff(self.leaf_starts)
+        return np.concatenate(
+            [group_sums(leaf[chosen], weights, size) for leaf, size in zip(leaves, sizes, strict=True)]
+        )
 
     @cached_property
     def leaf_starts(self) -> Codes:
@@ -201,7 +194,6 @@ class GroupCache:
             shown=None if records.rows_are_persons else records.persons.shown,
             parent=None,
             row_of=np.arange(records.n_distinct),
-            alike=[True] * len(records.leaves),
         )
 
     @cached_property
@@ -249,7 +241,6 @@ class GroupCache:
             shown=None if base.shown is None else group_sums(row_of, base.shown, n),
             parent=base,
             row_of=row_of,
-            alike=[axis[position] == 0 for axis, position in zip(self.lattice.axes, low, strict=True)],
         )
 
     def classes(self, base: Grouping, node: Node) -> tuple[Codes, int]:
