@@ -18,13 +18,13 @@ import pyarrow.parquet as pq
 import pytest
 import yaml
 
-from hybrid.anonymize.warehouse import expressions, write_labels
+from hybrid.anonymize.warehouse import expressions
 from hybrid.anonymize.warehouse.expressions import KEY
 from hybrid.base import scratch
 from hybrid.base.errors import ConfigError, DataError, UnreachableError, VerificationError
 from hybrid.table.spark import SparkWarehouse
 from hybrid.table.warehouse import Warehouse, open_warehouse
-from tests.anonymize.warehouse_job import LIKE_FILES, MODELS, OTHERS, PERSONS, Job, write_people
+from tests.anonymize.warehouse_job import LIKE_FILES, MODELS, OTHERS, PERSONS, Job, suppress_no_row, write_people
 from tests.jobs.warehouse_clinic import rows_of, write_clinic
 
 pytest.importorskip("pyspark", reason="needs the extra [spark]")
@@ -230,7 +230,7 @@ def test_a_run_from_the_command_line(tmp_path: Path, monkeypatch: pytest.MonkeyP
 
 @pytest.mark.engines
 def test_what_is_not_kept_is_not_there(job: Job, session: Warehouse, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(write_labels, "_suppressed", lambda *_: pa.table({}))
+    suppress_no_row(monkeypatch)
     with pytest.raises(VerificationError):
         job.push_down(session, {"anonymize.k": 4}, "leaky")
     assert not session.exists("leaky")

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator
-from dataclasses import replace
 from pathlib import Path
 
 import duckdb
@@ -14,18 +13,16 @@ import pytest
 import yaml
 from ibis.config import Config
 
-from hybrid.anonymize.decide import Decision
 from hybrid.anonymize.warehouse import expressions
 from hybrid.anonymize.warehouse.anonymize_rows import TableTask
 from hybrid.anonymize.warehouse.expressions import CLASS, NUMBER
-from hybrid.anonymize.warehouse.write_labels import Classes
 from hybrid.base.errors import ConfigError, DataError, HybridError, InfeasibleError, OutputError, VerificationError
 from hybrid.cli import main
 from hybrid.jobs import anonymize_file
 from hybrid.jobs.anonymize_file import write_in_warehouse
 from hybrid.table import duckdb as duckdb_session
 from hybrid.table.warehouse import Warehouse, open_warehouse, plain
-from tests.anonymize.warehouse_job import LIKE_FILES, MODELS, OTHERS, PERSONS, Job, put, write_people
+from tests.anonymize.warehouse_job import LIKE_FILES, MODELS, OTHERS, PERSONS, Job, put, suppress_no_row, write_people
 from tests.helpers.postgres_server import PASSWORD, postgres
 
 SETTINGS = {
@@ -115,14 +112,7 @@ def test_infeasible_leaves_no_table(job: Job, session: Warehouse) -> None:
 
 
 def test_what_is_not_kept_is_not_there(job: Job, session: Warehouse, monkeypatch: pytest.MonkeyPatch) -> None:
-    released = Classes.of
-
-    def none_left_out(decided: Decision) -> Classes:
-        return released(
-            replace(decided, recoding=replace(decided.recoding, suppressed=decided.recoding.suppressed & False))
-        )
-
-    monkeypatch.setattr(Classes, "of", none_left_out)
+    suppress_no_row(monkeypatch)
     with pytest.raises(VerificationError):
         job.push_down(session, {"anonymize.k": 4}, "leaky")
     assert not session.exists("leaky")

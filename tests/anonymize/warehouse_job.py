@@ -4,17 +4,20 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
 import duckdb
 import numpy as np
 import pyarrow as pa
+import pytest
 import yaml
 
+from hybrid.anonymize.decide import Decision
 from hybrid.anonymize.warehouse.anonymize_rows import TableTask, WarehouseResult, anonymize_rows
 from hybrid.anonymize.warehouse.draw_rows import draw_rows
+from hybrid.anonymize.warehouse.write_labels import Classes
 from hybrid.base.manifest import Recorder
 from hybrid.base.progress import silent
 from hybrid.pipeline.beside import load_population
@@ -147,3 +150,15 @@ def write_people(folder: Path, n: int = 260, seed: int = 1) -> Job:
     content["split"] = {"control": 0}
     path.write_text(yaml.safe_dump(content))
     return Job(path, pa.table({name: table[name] for name in table.column_names}))
+
+
+def suppress_no_row(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A defect: rows that must be suppressed are written, too."""
+    released = Classes.of
+
+    def none_left_out(decided: Decision) -> Classes:
+        return released(
+            replace(decided, recoding=replace(decided.recoding, suppressed=decided.recoding.suppressed & False))
+        )
+
+    monkeypatch.setattr(Classes, "of", none_left_out)
