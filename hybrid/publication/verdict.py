@@ -98,6 +98,11 @@ class Check:
         return self.status
 
     @property
+    def is_proven(self) -> bool:
+        """True where even the low end of its interval is a larger leak than what is allowed."""
+        return self.excess is not None and self.limit is not None and self.excess[0] > self.limit
+
+    @property
     def decision(self) -> Decision:
         """The verdict that this check alone leads to; a rule that applies and was not judged is a review."""
         if self.status == "not judged":
