@@ -196,12 +196,12 @@ def leak_cases(source: str, rows: int, seeds: int, groups: list[str]) -> Iterato
 def foreign_cases(sources: list[str], rows: int, seeds: int) -> Iterator[Case]:
     """Leaks of a size that the literature's attacks find: of few people all, of many a tenth and more."""
     shares = {
-        "verbatim": (0.01, 0.02),
-        "splice": (0.2, 0.5),
-        "interpolated": (0.2, 0.5),
-        "rotated": (0.5,),
-        "digits": (0.05, 0.2),
-        "blurred": (0.05, 0.3),
+        "verbatim": (0.005, 0.01, 0.02),
+        "splice": (0.05, 0.1, 0.2),
+        "interpolated": (0.02, 0.05, 0.2),
+        "rotated": (0.05, 0.2, 0.5),
+        "digits": (0.01, 0.02, 0.05),
+        "blurred": (0.02, 0.05, 0.2),
     }
     for seed in range(seeds):
         for leak, sizes in shares.items():

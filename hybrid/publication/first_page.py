@@ -18,8 +18,8 @@ from hybrid.publication.private_words import NOT_COMPARED, NOT_PUBLISHED, decisi
 from hybrid.publication.protection_words import protection
 from hybrid.publication.rules.rule import text_of
 from hybrid.publication.table_facts import StatedTable, TableFacts, rounded
-from hybrid.publication.unfit import models_to_leave, proven, unfit
-from hybrid.publication.verdict import Check, Verdict
+from hybrid.publication.unfit import models_to_leave, unfit
+from hybrid.publication.verdict import Check, Verdict, proven
 from hybrid.sample import SampleOptions
 
 

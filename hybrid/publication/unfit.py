@@ -6,9 +6,9 @@ from collections.abc import Iterable, Iterator
 from typing import NamedTuple
 
 from hybrid.evaluation.measure import Evaluation, Measure
-from hybrid.publication.criteria import QUESTIONS, Criterion, criterion_of
+from hybrid.publication.criteria import QUESTIONS, criterion_of
 from hybrid.publication.rules.metric import THROWN_OUT
-from hybrid.publication.verdict import Check
+from hybrid.publication.verdict import Check, proven
 
 UNFIT = {
     "tstr": "Do not train models on this table that must be right about real people.",
@@ -47,7 +47,7 @@ def unfit(checks: Iterable[Check]) -> Iterator[str]:
     unknown = dict.fromkeys(check.rule for check in of_use if check.status == "not judged")
     if unknown:
         yield f"Do not rely on what could not be judged: {', '.join(unknown)}."
-    found = [QUESTIONS[criterion] for criterion in QUESTIONS if criterion in proven(open_)]
+    found = [QUESTIONS[criterion] for criterion in proven(open_)]
     asked = dict.fromkeys(criterion_of(check.metric) for check in open_)
     questions = [QUESTIONS[criterion] for criterion in asked if criterion is not None]
     if found:
@@ -64,16 +64,6 @@ def unfit(checks: Iterable[Check]) -> Iterator[str]:
             "Do not put the table on the internet, and do not pass it on without the publisher's consent: "
             f"{several if len(questions) > 1 else one}"
         )
-
-
-def proven(checks: Iterable[Check]) -> dict[Criterion, list[Check]]:
-    """Checks that show, beyond chance, a larger leak than their policy allows, by criterion."""
-    found: dict[Criterion, list[Check]] = {}
-    for check in checks:
-        criterion = criterion_of(check.metric)
-        if criterion is not None and check.is_proven:
-            found.setdefault(criterion, []).append(check)
-    return found
 
 
 class ModelConclusions(NamedTuple):
