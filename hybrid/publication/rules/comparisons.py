@@ -83,7 +83,15 @@ def _difference(about: Compared) -> JudgedNumber | str:
         f"{_measured(about)}; the reference is {text_of(about.shown.reference)}, "
         f"a difference of {about.difference(difference)}"
     )
-    return JudgedNumber(difference, words, f"{about.details}; {about.difference(difference)} from the reference")
+    details = f"{about.details}; {about.difference(difference)} from the reference"
+    metric, interval = REGISTRY.get(about.metric), about.outcome.details.get("difference_interval")
+    if metric is None or metric.family == "privacy" or interval is None:
+        return JudgedNumber(difference, words, details)
+    # Of what a table is good for, as of everything that is lost, the end that chance does not explain.
+    name, end = ("high", interval[1]) if metric.direction == "higher" else ("low", interval[0])
+    ends = f" (between {about.difference(interval[0])} and {about.difference(interval[1])})"
+    counts = f"The {name} end counts: {about.difference(end)}"
+    return JudgedNumber(end, f"{words}{ends}. {counts}", f"{details}{ends}; judged by its {name} end")
 
 
 def _excess(about: Compared) -> JudgedNumber | str:
