@@ -54,7 +54,7 @@ def unfit(checks: Iterable[Check]) -> Iterator[str]:
         several = f"these questions: {' '.join(found)}"
         one = f"the question “{found[0]}”"
         yield (
-            "Do not give the table to anybody who may not see the records themselves: attacks find more than the "
+            "Do not give the table to people who may not see the records themselves: attacks find more than the "
             f"policy allows, beyond chance, on {several if len(found) > 1 else f'{one}.'}"
         )
     elif questions:

@@ -10,7 +10,7 @@ from hybrid.publication.unfit import model_conclusions, models_to_leave, unfit
 from hybrid.publication.verdict import Check
 
 GERMAN = catalogue("de")
-NARROW, GRAVE = "Do not put the table on the internet", "Do not give the table to anybody who may not see the records"
+NARROW, GRAVE = "Do not put the table on the internet", "Do not give the table to people who may not see the records"
 
 
 def judged(metric: str, low: float, high: float, limit: float = 0.02) -> Check:

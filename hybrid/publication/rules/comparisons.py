@@ -184,7 +184,7 @@ def _measured(about: Compared) -> str:
 
 
 def _scale(name: str) -> str:
-    """What the ends of a metric's scale mean; empty where one is open, or the name unknown."""
+    """Meaning of the ends of a metric's scale; empty where one is open, or the name unknown."""
     metric = REGISTRY.get(name)
     if metric is None:
         return ""
