@@ -2,15 +2,17 @@
 
     python benchmarks/gate.py clean RESULTS.jsonl [--tables FOLDER] [--draws 10]
     python benchmarks/gate.py leaks RESULTS.jsonl [--tables FOLDER] [--rows 4000]
+    python benchmarks/gate.py foreign RESULTS.jsonl [--tables FOLDER] [--rows 2000] [--seeds 1]
     python benchmarks/gate.py judge RESULTS.jsonl... [--policy NAME] [--usefulness]
 
 ``clean`` draws training records, control records and new people from each of benchmarks/four_tables.py's tables, and
 measures the new people as if they were a synthetic table: whatever the gate says against them is a false alarm.
-``leaks`` puts training records of Adult (without ``--tables``: of the demo) into such tables. Both append one line per
-table with every metric that the default policy reads; lines that are there are not computed again, so that a
-run can be stopped at any time. ``judge`` applies the excess rules of a policy to the lines, with ``--usefulness`` also
-those about what the table is good for: limits can be chosen without measuring again. The subset that takes minutes:
-``clean --draws 1`` and ``leaks --rows 1000 --seeds 1``.
+``leaks`` puts training records of Adult (without ``--tables``: of the demo) into such tables, and ``foreign`` what
+programs of others leave in theirs into all of them: memorized outliers, spliced, interpolated and rotated rows, digits.
+All append one line per table with every metric that the default policy reads; lines that are there are not computed
+again, so that a run can be stopped at any time. ``judge`` applies the excess rules of a policy to the lines, with
+``--usefulness`` also those about what the table is good for: limits can be chosen without measuring again. The subset
+that takes minutes: ``clean --draws 1`` and ``leaks --rows 1000 --seeds 1``.
 """
 
 from __future__ import annotations
@@ -40,6 +42,7 @@ from hybrid.publication.gate import judge
 from hybrid.publication.policy import Policy, load_policy, packaged_policy
 from hybrid.publication.rules.metric import MetricRule
 from hybrid.table import Table
+from hybrid.table.codings import decimals_of
 
 SIZES = ((200, 200), (200, 40), (400, 80), (500, 500), (600, 200), (1000, 333), (1000, 200), (1500, 500))
 """Training and control records of tables without a leak: 1:1 to 5:1."""
@@ -112,6 +115,28 @@ def blurred(context: Context, rows: np.ndarray, rng: np.random.Generator) -> pd.
     return near.assign(**{name: exact[name].set_axis(near.index) for name in categories})
 
 
+def interpolated(context: Context, rows: np.ndarray, rng: np.random.Generator) -> pd.DataFrame:  # noqa: ARG001
+    """Records with numbers midway between theirs and those of the nearest other person, as SMOTE draws them."""
+    frame, names = context.train.frame, [column.name for column in context.schema if column.kind.is_number]
+    numbers = frame[names].astype("float64")
+    points = ((numbers - numbers.mean()) / numbers.std().replace(0, 1)).fillna(0).to_numpy()
+    nearest = [int(np.argsort(((points - points[row]) ** 2).sum(axis=1), kind="stable")[1]) for row in rows]
+    midway = (numbers.take(rows).to_numpy() + numbers.take(nearest).to_numpy()) / 2
+    found = context.train.take(rows).frame.copy()
+    for at, column in enumerate(context.schema[name] for name in names):
+        values = pd.Series(midway[:, at], index=found.index).round(decimals_of(column) or 0)
+        found[column.name] = values.astype(found[column.name].dtype)
+    return found
+
+
+def digits(context: Context, rows: np.ndarray, rng: np.random.Generator) -> pd.DataFrame:  # noqa: ARG001
+    """The numbers of records; categories stay those of the replaced rows."""
+    return context.train.take(rows).frame[[column.name for column in context.schema if column.kind.is_number]]
+
+
+VALUES = {"blurred": blurred, "interpolated": interpolated, "digits": digits}
+
+
 def plant(case: Case, train: Table, control: Table, fresh: Table) -> Table:
     """New people, some rows of whom are training records as the case says."""
     if not case.leak:
@@ -119,11 +144,11 @@ def plant(case: Case, train: Table, control: Table, fresh: Table) -> Table:
     context = Context(train, control, fresh, EvaluateOptions(secrets=SECRETS[case.source]), case.seed)
     rng = rng_for(case.seed, "leak", case.leak)
     kind, _, group = case.leak.partition(" ")
-    leak = LEAKS[{"verbatim": "copy", "blurred": "near"}.get(kind, kind)]  # type: ignore[call-overload]
+    leak = LEAKS[{"verbatim": "copy"}.get(kind, "near" if kind in VALUES else kind)]  # type: ignore[call-overload]
     if kind in ("exposed", "verbatim"):
         leak = replace(leak, people=rarest)
-    if kind == "blurred":
-        leak = replace(leak, values=blurred)
+    if kind in VALUES:
+        leak = replace(leak, values=VALUES[kind])
     if group:
         column, _, value = group.partition("=")
         leak = replace(leak, people=lambda context, *_: holders(context, column, value))
@@ -168,6 +193,24 @@ def leak_cases(source: str, rows: int, seeds: int, groups: list[str]) -> Iterato
                     yield Case(source, rows, round(control * rows), 11 + seed, leak, share)
 
 
+def foreign_cases(sources: list[str], rows: int, seeds: int) -> Iterator[Case]:
+    """Leaks of a size that the literature's attacks find: of few people all, of many a tenth and more."""
+    shares = {
+        "verbatim": (0.005, 0.01, 0.02),
+        "splice": (0.05, 0.1, 0.2),
+        "interpolated": (0.02, 0.05, 0.2),
+        "rotated": (0.05, 0.2, 0.5),
+        "digits": (0.01, 0.02, 0.05),
+        "blurred": (0.02, 0.05, 0.2),
+    }
+    for seed in range(seeds):
+        for leak, sizes in shares.items():
+            for share in sizes:
+                for source in sources:
+                    train = min(rows, 1_500) if source != "adult" else rows
+                    yield Case(source, train, train // 2, 31 + seed, leak, share)
+
+
 def run(cases: Iterator[Case], results: Path, tables: Callable[[str], Table], policy: Policy) -> None:
     done = {Case(**line["case"]).key for line in lines([results])}
     with results.open("a", encoding="utf-8") as out:
@@ -205,7 +248,7 @@ def report(files: list[Path], rules: Policy) -> None:
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("what", choices=("clean", "leaks", "judge"))
+    parser.add_argument("what", choices=("clean", "leaks", "foreign", "judge"))
     parser.add_argument("results", type=Path, nargs="+")
     parser.add_argument("--tables", type=Path)
     parser.add_argument("--draws", type=int, default=10)
@@ -232,6 +275,7 @@ def main() -> None:
         cases = {
             "clean": lambda: clean_cases(list(configs), chosen.draws),
             "leaks": lambda: leak_cases(source, chosen.rows, chosen.seeds, ["", *groups]),
+            "foreign": lambda: foreign_cases(list(configs), chosen.rows, chosen.seeds),
         }
         run(cases[chosen.what](), chosen.results[0], tables, policy)
 

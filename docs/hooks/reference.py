@@ -40,7 +40,7 @@ COMPARED = {
     "value": "value",
     "low": "low end of the interval",
     "high": "high end of the interval",
-    "difference_to_reference": "value - reference",
+    "difference_to_reference": "value - reference; of usefulness the end of its interval where least is lost",
     "ratio_to_reference": "value / reference",
     "low_ratio_to_reference": "low end / reference",
     "difference_to_stage": "value - value at another stage",

@@ -460,7 +460,7 @@ def with_actions(check: Check, names: Sequence[ActionName | NoiseName], hint: st
     return replace(check, hint="; ".join(filter(None, (said, hint))), actions=found)
 
 
-NOTHING_LEFT, NO_SETTING = "nothing left to change", "no setting is left to change"
+NOTHING_LEFT, NO_SETTING = "what usually helps is set already", "no setting is left to change"
 
 
 def _setting(config: Mapping[str, Any], key: str) -> Any:

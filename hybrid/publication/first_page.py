@@ -18,8 +18,8 @@ from hybrid.publication.private_words import NOT_COMPARED, NOT_PUBLISHED, decisi
 from hybrid.publication.protection_words import protection
 from hybrid.publication.rules.rule import text_of
 from hybrid.publication.table_facts import StatedTable, TableFacts, rounded
-from hybrid.publication.unfit import unfit
-from hybrid.publication.verdict import Check, Verdict
+from hybrid.publication.unfit import models_to_leave, unfit
+from hybrid.publication.verdict import Check, Verdict, proven
 from hybrid.sample import SampleOptions
 
 
@@ -91,7 +91,7 @@ def first_page(verdict: Verdict, evaluation: Evaluation, facts: RunFacts | None 
         not_attacked=(*not_attacked(evaluation), *filter(None, [not_tried(verdict.checks)])),
         promise=() if facts is None else promise(facts.config, facts.private),
         unsettled=() if facts is None or verdict.status == "block" else tuple(_unsettled(facts, verdict.policy)),
-        not_for=() if verdict.status == "block" else tuple(unfit(verdict.open_checks)),
+        not_for=() if verdict.status == "block" else (*unfit(verdict.open_checks), *models_to_leave(evaluation)),
     )
 
 
@@ -153,7 +153,7 @@ def about(verdict: Verdict) -> Iterator[str]:
         yield from [f"Not met about risks for the people in the data: {people}."] * bool(people)
         yield from [f"Not met about what the table is good for: {use}."] * bool(use)
     known = [(check.excess[0], check.limit) for check in risks if check.excess is not None and check.limit is not None]
-    sure = sum(low > limit for low, limit in known)
+    sure = sum(map(len, proven(risks).values()))
     if sure or (known and len(known) == people):
         yield f"{_counted_rules(sure)}, beyond chance, a larger leak than the policy allows."
 

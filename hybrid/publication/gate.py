@@ -14,14 +14,14 @@ from hybrid.evaluation.engine.intervals import quantile, simultaneous
 from hybrid.evaluation.measure import AllRows, Crossed, Evaluation, Measure, Subject
 from hybrid.publication.actions import ActionName, Situation, with_actions
 from hybrid.publication.composition import Exposure
-from hybrid.publication.criteria import Criterion, criterion_of
+from hybrid.publication.criteria import QUESTIONS, Criterion, criterion_of
 from hybrid.publication.policy import Policy
 from hybrid.publication.power import MORE_PEOPLE, Power, power_checks
 from hybrid.publication.rules import KINDS
 from hybrid.publication.rules.anonymity import AnonymityRule
 from hybrid.publication.rules.metric import MetricRule, about
 from hybrid.publication.rules.rule import Facts, PolicyRule, RuleKind, text_of
-from hybrid.publication.verdict import CONTENT, REPEATED, Check, Verdict
+from hybrid.publication.verdict import CONTENT, REPEATED, Check, Verdict, proven
 from hybrid.table.split import CROSS, SplitOptions
 
 if TYPE_CHECKING:
@@ -186,6 +186,26 @@ def _per_thousand(share: float) -> str:
     return text_of(float(f"{1000 * share:.2g}"))
 
 
+TOGETHER = "proven leaks together"
+"""Name of the check."""
+_TOGETHER_REASON = "One attack may have a quirk; attacks of several kinds have none in common."
+_TOGETHER_HINT = "see what to try at each of these rules"
+
+
+def together_checks(policy: Policy, checks: Sequence[Check]) -> Iterator[Check]:
+    """Check that forbids a release for several proven leaks; none where the policy's number is not reached."""
+    together = policy.proven_leaks
+    found = {} if together is None else proven(checks, together.times)
+    if together is None or len(found) < together.questions:
+        return
+    rules = ", ".join(dict.fromkeys(check.rule for those in found.values() for check in those))
+    message = (
+        f"Attacks on {len(found)} of the {len(QUESTIONS)} questions about people find, beyond chance, more than "
+        f"{text_of(together.times)} times what is allowed: {rules}. {_TOGETHER_REASON}"
+    )
+    yield Check(TOGETHER, "block", message, _TOGETHER_HINT, reason=_TOGETHER_REASON)
+
+
 ERROR = 0.025
 """Error that all intervals of excesses of one criterion share: .05/(n (n + 1)) for the first draw."""
 LEAST_SHARED = 4
@@ -251,6 +271,7 @@ def judge(
     if not facts.private and any(check.metric in CONTENT and check.status in ("review", "block") for check in checks):
         checks = [_of_too_few(check) for check in checks]
     of_tables = (*all_rows_checks(policy, evaluation.all_rows), *crossed_checks(evaluation.crossed))
+    checks += together_checks(policy, checks)
     whole = (_seen_further(check, _rule_of_copies(policy), at) for check in (*power_checks(policy, power), *of_tables))
     return Verdict.of(f"{policy.name} {policy.version}", (*checks, *whole))
 

@@ -7,7 +7,7 @@ numbers are those of the same checks, so no green lamp stands beside a number ab
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
 from typing import Any, Literal
 
@@ -113,11 +113,14 @@ class Lamp:
     """Of each group of people and attackers the attack that decides, everybody first."""
     place: Place | None = None
     """Where the farthest measured number of the checks with this status lies; None where none has a limit."""
+    farthest: str = ""
+    """Whom or what that number is about: a finding's ``about``, or the rule of a check that no finding shows."""
 
     @property
     def placed(self) -> str:
-        """The place in words; empty without one."""
-        return "" if self.place is None else PLACES[self.place]
+        """The place in words, and what it is about where that is known; empty without one."""
+        about = f" ({self.farthest})" if self.farthest else ""
+        return "" if self.place is None else f"{PLACES[self.place]}{about}"
 
     @property
     def sentence(self) -> str:
@@ -171,8 +174,11 @@ def _lamp(criterion: Criterion, checks: Sequence[Check]) -> Lamp:
         unit = f"{unit} {_IN_REGISTER}"
     if OF_COPIES["hitting_rate"] in groups:
         unit = f"{unit} {_OF_NEAR}" if EXACT in groups else _OF_NEAR
-    place = _place(check for check in measured if check.standing == status)
-    return Lamp(criterion, question, status, " ".join(answers), unit if findings else "", findings, place)
+    farthest = max((check for check in measured if check.standing == status), key=_measured_at, default=None)
+    place = None if farthest is None else _place(farthest)
+    shown = {id(check): about for about, check in groups.items()}
+    about = "" if place is None or farthest is None else shown.get(id(farthest), farthest.rule)
+    return Lamp(criterion, question, status, " ".join(answers), unit if findings else "", findings, place, about)
 
 
 def _not_measured(checks: Sequence[Check], asked: Sequence[Check]) -> str:
@@ -218,11 +224,16 @@ def _on_scale(number: float | None, check: Check) -> float | None:
     return place if has_end else min(place, FORBIDDEN)
 
 
-def _place(checks: Iterable[Check]) -> Place | None:
-    found = [place for check in checks if (place := _on_scale(check.measured, check)) is not None]
-    if not found:
+def _measured_at(check: Check) -> float:
+    """Place of the measured number on the scale; below all others without one."""
+    found = _on_scale(check.measured, check)
+    return -math.inf if found is None else found
+
+
+def _place(check: Check) -> Place | None:
+    farthest = _on_scale(check.measured, check)
+    if farthest is None:
         return None
-    farthest = max(found)
     if farthest <= ALLOWED:
         return "far inside" if farthest <= ALLOWED / 2 else "just inside"
     return "far above" if farthest > FORBIDDEN else "above"

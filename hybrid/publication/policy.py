@@ -25,6 +25,7 @@ from hybrid.evaluation.planted_leaks import LeakName
 from hybrid.evaluation.trust import TrustLeague, load_trust
 from hybrid.privacy.accounting import delta_of, rho_for
 from hybrid.publication.approvers import Approver, roster_problem
+from hybrid.publication.criteria import QUESTIONS
 from hybrid.publication.power import MustDetect, PowerOptions, SmallTable
 from hybrid.publication.rules import KINDS
 from hybrid.publication.rules.rule import PolicyRule, RuleKind
@@ -102,6 +103,20 @@ class MockLimits(Options):
     """Largest epsilon of their noisy histograms; 0: none with histograms may."""
 
 
+class ProvenLeaks(Options):
+    """Leaks that forbid a release together, though each of them alone is for a person to decide.
+
+    A leak is proven where the low end of its interval, which holds for all rules of its kind together, is beyond what
+    is allowed.
+    """
+
+    questions: int = Field(default=2, ge=1, le=len(QUESTIONS))
+    """Of the questions about people (singling out, linkability, inference, membership, copies), on how many such a leak
+    must be proven: one attack may have a quirk, attacks of several kinds have none in common."""
+    times: float = Field(default=1.5, ge=1)
+    """Times the limit for review that must be proven: in a large table the smallest excess is."""
+
+
 class _PolicyHead(Options):
     """Name, owner and approvals of a policy.
 
@@ -141,6 +156,9 @@ class _PolicyHead(Options):
     small_tables: tuple[SmallTable, ...] = ()
     """Leaks that need not be noticed in tables made from few people, which cannot show them. A pass then says in words
     what cannot be excluded. Empty: `must_detect` holds for every table."""
+    proven_leaks: ProvenLeaks | None = None
+    """When leaks forbid a release together: where it is proven on so many questions about people that attacks find so
+    many times what the rules' limits for review allow. null: only a rule's own limit for block forbids."""
     power: PowerOptions = PowerOptions()
     """How it is tried whether the verdict would notice them."""
     league: TrustLeague | str | None = None
@@ -213,12 +231,13 @@ class _PolicyHead(Options):
     def sha256(self) -> str:
         """SHA-256 of the policy's content: the same for the same rules, however the file is written.
 
-        The default yearly budget is no part of it, nor are the default limits of mock tables and approvals that need no
-        signature.
+        The default yearly budget is no part of it, nor are the default limits of mock tables, approvals that need no
+        signature, and leaks that forbid nothing together.
         """
         left_out = {"yearly_budget"} if self.yearly_budget == DEFAULT_BUDGET else set()
         left_out |= set() if self.small_tables else {"small_tables"}
         left_out |= {"mock"} if self.mock == MockLimits() else set()
+        left_out |= set() if self.proven_leaks else {"proven_leaks"}
         left_out |= set() if self.signed_approvals else {"signed_approvals"}
         text = json.dumps(self.model_dump(mode="json", exclude=left_out), sort_keys=True, ensure_ascii=False)
         return hashlib.sha256(text.encode()).hexdigest()

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
+from typing import NamedTuple
 
+from hybrid.evaluation.measure import Evaluation, Measure
 from hybrid.publication.criteria import QUESTIONS, criterion_of
 from hybrid.publication.rules.metric import THROWN_OUT
-from hybrid.publication.verdict import Check
+from hybrid.publication.verdict import Check, proven
 
 UNFIT = {
     "tstr": "Do not train models on this table that must be right about real people.",
@@ -45,15 +47,54 @@ def unfit(checks: Iterable[Check]) -> Iterator[str]:
     unknown = dict.fromkeys(check.rule for check in of_use if check.status == "not judged")
     if unknown:
         yield f"Do not rely on what could not be judged: {', '.join(unknown)}."
+    found = [QUESTIONS[criterion] for criterion in proven(open_)]
     asked = dict.fromkeys(criterion_of(check.metric) for check in open_)
     questions = [QUESTIONS[criterion] for criterion in asked if criterion is not None]
-    if questions:
+    if found:
+        several = f"these questions: {' '.join(found)}"
+        one = f"the question “{found[0]}”"
+        yield (
+            "Do not give the table to people who may not see the records themselves: attacks find more than the "
+            f"policy allows, beyond chance, on {several if len(found) > 1 else f'{one}.'}"
+        )
+    elif questions:
         several = f"these questions were not answered as the policy asks: {' '.join(questions)}"
         one = f"the question “{questions[0]}” was not answered as the policy asks."
         yield (
             "Do not put the table on the internet, and do not pass it on without the publisher's consent: "
             f"{several if len(questions) > 1 else one}"
         )
+
+
+class ModelConclusions(NamedTuple):
+    """Coefficients of one model of users by which the table and real people lead to the same conclusion."""
+
+    model: str
+    kept: int
+    coefficients: int
+
+    @property
+    def sentence(self) -> str:
+        of_all = f"{self.kept} of {self.coefficients} coefficients"
+        return f"In the model {self.model}, {of_all} lead to the same conclusion as those from real people"
+
+
+def model_conclusions(evaluation: Evaluation) -> Iterator[ModelConclusions]:
+    """Conclusions from each model that was estimated from the released table."""
+    for metric in evaluation.of_stage("interval_overlap", "synthetic"):
+        estimates = metric.outcome.details["estimates"] if isinstance(metric.outcome, Measure) else []
+        models: dict[str, list[bool]] = {}
+        for one in estimates:
+            if one["concluded"] is not None:
+                models.setdefault(one["analysis"].replace("`", ""), []).append(one["concluded"])
+        yield from (ModelConclusions(model, sum(found), len(found)) for model, found in models.items())
+
+
+def models_to_leave(evaluation: Evaluation) -> Iterator[str]:
+    """Sentence on each model of which most coefficients lead to another conclusion, whatever a policy asks."""
+    for one in model_conclusions(evaluation):
+        if 2 * one.kept < one.coefficients:
+            yield f"Do not rely on coefficients of models. {one.sentence}."
 
 
 def _unfit(check: Check) -> str:

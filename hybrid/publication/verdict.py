@@ -5,13 +5,14 @@ One check per rule and number, the worst decides.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import asdict, dataclass, fields
 from html import escape
 from typing import TYPE_CHECKING, Any, Literal, Self
 
 from hybrid.base.language import ENGLISH, Language
 from hybrid.publication.actions import Action
+from hybrid.publication.criteria import QUESTIONS, Criterion, criterion_of
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -97,6 +98,10 @@ class Check:
             return "not ruled out"
         return self.status
 
+    def proves(self, times: float = 1) -> bool:
+        """True where even the low end of its interval is a leak of more than so many times what is allowed."""
+        return self.excess is not None and self.limit is not None and self.excess[0] > times * self.limit
+
     @property
     def decision(self) -> Decision:
         """The verdict that this check alone leads to; a rule that applies and was not judged is a review."""
@@ -160,6 +165,16 @@ class Verdict:
         head = "<tr><th>status</th><th>rule</th><th>found</th><th>try</th></tr>"
         table = f"<table>{head}{rows}</table>" if rows else ""
         return f"<p><b>{self.status.upper()}</b>, policy {escape(self.policy)}; {folded(self)}</p>{table}"
+
+
+def proven(checks: Iterable[Check], times: float = 1) -> dict[Criterion, list[Check]]:
+    """Checks that show, beyond chance, more than so many times the leak their policy allows, by criterion."""
+    found: dict[Criterion, list[Check]] = {criterion: [] for criterion in QUESTIONS}
+    for check in checks:
+        criterion = criterion_of(check.metric)
+        if criterion is not None and check.proves(times):
+            found[criterion].append(check)
+    return {criterion: those for criterion, those in found.items() if those}
 
 
 def folded(verdict: Verdict) -> str:

@@ -8,7 +8,7 @@ import pytest
 
 from hybrid.base.language import catalogue
 from hybrid.evaluation import EvaluateOptions, evaluate
-from hybrid.evaluation.fidelity.content import GROUPS, PERCENT, _Figure, corrected_v, distance_beyond_chance
+from hybrid.evaluation.fidelity.content import GROUPS, PERCENT, _Figure, corrected_v, distance_beyond_chance, error_of_v
 from hybrid.evaluation.measure import Measure, NotComputable
 from hybrid.evaluation.utility.prediction import fall_in_words, ranked
 from hybrid.publication.gate import judge
@@ -247,3 +247,40 @@ def test_a_prediction_that_did_not_fall_in_the_printed_digits_is_not_said() -> N
 def test_of_a_table_that_lost_nothing_no_difference_is_said() -> None:
     found = both(people(1000, 1))
     assert not found["lost_column"].details["said"]
+
+
+def test_the_error_of_a_link_is_that_of_repeated_samples() -> None:
+    # A minority of 2 %, half of whom were born abroad, as 4 % of the others were; two columns of four linked groups.
+    rng = np.random.default_rng(3)
+    sparse = np.array([[0.94, 0.04], [0.01, 0.01]])
+    even = np.full((4, 4), 0.03) + np.eye(4) * 0.13
+    for shares, least in ((sparse, 1.6), (even, 0.8)):
+        n, found, errors = 600, [], []
+        for _ in range(400):
+            cells = rng.multinomial(n, shares.ravel() / shares.sum()).reshape(shares.shape).astype(float)
+            size = sum(shares.shape)
+            counts = np.zeros((size, size))
+            counts[: len(shares), len(shares) :] = cells
+            counts += counts.T + np.diag([*cells.sum(axis=1), *cells.sum(axis=0)])
+            groups = np.array([0, len(shares)])
+            found.append(corrected_v(counts, groups)[0, 1])
+            errors.append(error_of_v(counts, groups, (np.array([0]), np.array([1])), n)[0])
+        spread = np.std(found)
+        assert 0.8 * spread < np.median(errors) < 1.3 * spread
+        assert spread * np.sqrt(n * (min(shares.shape) - 1)) > least, "beside the error of independent columns"
+
+
+def test_a_link_of_a_few_people_is_not_lost_where_others_of_them_are_drawn() -> None:
+    # In one table 11 of 30 of a minority were born abroad, in the other 2 of 21, as in two halves of Adult's people.
+    schema = Schema(tuple(Column(name, Role.QUASI_IDENTIFIER, Kind.CATEGORICAL) for name in ("group", "born")))
+
+    def of(abroad: int, minority: int, others: int, n: int) -> Table:
+        group = ["minority"] * minority + ["rest"] * (n - minority)
+        born = ["abroad"] * abroad + ["here"] * (minority - abroad) + ["abroad"] * others
+        frame = pd.DataFrame({"group": group, "born": born + ["here"] * (n - len(born))})
+        return Table(frame.astype("category"), schema)
+
+    few = measured("lost_link", of(11, 30, 16, 400), of(5, 9, 4, 80), of(2, 21, 14, 400))
+    assert few.value > 0.2 and few.low is not None and few.low < 0.1
+    many = measured("lost_link", of(110, 300, 160, 4000), of(50, 90, 40, 800), of(20, 210, 140, 4000))
+    assert many.low is not None and many.low > 0.1

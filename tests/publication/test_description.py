@@ -324,7 +324,7 @@ def test_the_readme_of_an_accepted_review_names_rules_people_and_uses(make_run: 
     day = certificate["acceptances"][0]["at"][:10]
     for words in (
         "Of the policy's rules, 1 is not met and 1 could not be judged.",
-        "- **dates of a row** (review): The score is 0.8035 (between 0.6453 and 0.9617).",
+        "- **dates of a row** (review): The score is 0.8035 (between 0.6453 and 0.9617); best is 0, worst 1.",
         "0.6453; allowed is at most 0.15. Stays must be as long as in the real table.",
         "- **exact copies** (not judged): Cannot tell: no control set.",
         f"- Ida Rhodes on {day} (not proven: the name as it was given). Reason: seen \\| read",

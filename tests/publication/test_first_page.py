@@ -212,7 +212,7 @@ def test_grey_lamps_say_how_far_from_the_limits_the_measured_number_lies(
     judged_ = replace(judged("singling_out", (-0.1, high), 0.03, measured=measured), forbidden=0.2)
     one = lamp("singling out", judged_)
     assert (one.status, one.place) == ("not ruled out", place)
-    assert one.placed == f"measured: {place} what is allowed" and one.answer.startswith(answer)
+    assert one.placed == f"measured: {place} what is allowed (everybody)" and one.answer.startswith(answer)
     assert Lamp.from_json(one.to_json()).place == place
 
 
@@ -237,6 +237,7 @@ def test_the_farthest_number_decides_and_a_distance_counts_too() -> None:
     near = judged("dcr_share", (0.05, 0.1), 0.04, "review", 0.08)
     copies = lamp("copies", judged("identical_match", (-0.1, 0.001), 0.02), near)
     assert (copies.status, copies.place) == ("review", "above")
+    assert (found.farthest, copies.farthest) == ("everybody", near.rule)
 
 
 def test_the_verdict_says_by_how_many_rules_a_leak_is_more_than_chance() -> None:

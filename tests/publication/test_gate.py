@@ -186,6 +186,26 @@ def test_difference_to_reference_of_a_score() -> None:
     assert check_of(rule, metric(Measure(0.9), direction="higher")).status == "not judged"
 
 
+def test_of_usefulness_what_chance_explains_is_no_difference() -> None:
+    rule = policy(metric="tstr", direction="higher", compare="difference_to_reference", review=-0.1)
+    checks = {
+        interval: check_of(
+            rule, MetricResult("tstr", "utility", "synthetic", "higher", Measure(0.7, reference=0.85, details=details))
+        )
+        for interval in ((-0.3, -0.05), (-0.2, -0.11), None)
+        for details in [{"difference_interval": interval}]
+    }
+    assert [check.status for check in checks.values()] == ["pass", "review", "review"]
+    said = checks[-0.2, -0.11].message
+    assert (
+        "a difference of -0.15 (between -0.2 and -0.11). The high end counts: -0.11; allowed is at least -0.1." in said
+    )
+    # An attack's difference counts as it was measured.
+    closer = MetricResult("nndr", "privacy", "synthetic", "higher", Measure(0.7, reference=0.85, details={}))
+    closer = replace(closer, outcome=replace(closer.outcome, details={"difference_interval": (-0.3, -0.05)}))
+    assert check_of(policy(**rule.rules[0].model_dump() | {"metric": "nndr"}), closer).status == "review"
+
+
 def test_difference_to_another_stage_is_of_the_same_column() -> None:
     rule = policy(compare="difference_to_stage", other="baseline", block=0.1)
     metrics = [

@@ -333,15 +333,16 @@ def lost_link(context: Context) -> Outcome:
     The link is the corrected V (:func:`corrected_v`) of the groups of both (:func:`groups_of`), so relations of any
     form count. Of the real tables the weaker counts, training or control: what one of two halves shows alone is chance.
     Pairs below :data:`LINKED` are left out. The fall is that V less the synthetic table's, of the pair whose low end is
-    the highest. That end takes the error of a V of independent columns, sqrt((1 / n + 1 / m) / (min(r, c) - 1)),
-    simultaneously over all pairs; linked columns have a smaller one. The reference is the largest fall from training to
-    control.
+    the highest. That end takes of both the error of a V of independent columns, sqrt(1 / (n (min(r, c) - 1))), and of
+    the training table that of its own V (:func:`error_of_v`) where that is larger; simultaneously over all pairs. The
+    reference is the largest fall from training to control.
     """
     columns = grouped(context, GROUPS_OF_PAIRS)
     if len(columns) < 2:
         return NotComputable("fewer than two columns vary", lacks="linked_columns")
-    train, table = (_links(columns, role) for role in ("train", "table"))
-    control = train if context.control is None else _links(columns, "control")
+    counts, first = {role: _counts(columns, role) for role in _roles(context)}, _first_groups(columns)
+    train, table = (corrected_v(counts[role], first) for role in ("train", "table"))
+    control = train if context.control is None else corrected_v(counts["control"], first)
     a, b = np.triu_indices(len(columns), 1)
     real = np.fmin(train, control)[a, b]
     linked = np.flatnonzero(np.nan_to_num(real) >= LINKED)
@@ -349,9 +350,10 @@ def lost_link(context: Context) -> Outcome:
         return NotComputable("no two columns of the real table are linked", lacks="linked_columns")
     a, b, real = a[linked], b[linked], real[linked]
     there = np.nan_to_num(table[a, b])
-    sizes = np.array([of.n - 1 for of in columns])
     people = [_people(context, role) for role in ("train", "table")]
-    error = np.sqrt(sum(1 / max(n, 1) for n in people) / np.maximum(np.minimum(sizes[a], sizes[b]) - 1, 1))
+    sizes = np.array([of.n - 1 for of in columns])
+    independent = [1 / np.sqrt(max(n, 1) * np.maximum(np.minimum(sizes[a], sizes[b]) - 1, 1)) for n in people]
+    error = np.hypot(np.maximum(error_of_v(counts["train"], first, (a, b), people[0]), independent[0]), independent[1])
     width = quantile(simultaneous(context.options.confidence, len(linked))) * error
     low = real - there - width
     order = np.lexsort((b, a, there - real, -low))
@@ -374,16 +376,57 @@ def lost_link(context: Context) -> Outcome:
     return Measure(value, *ends, reference, people[1], details, together=len(linked))
 
 
-def _links(columns: Sequence[Groups], role: Role) -> Array:
-    """Corrected V of every pair of columns of one table, shape (p, p)."""
+def error_of_v(counts: Array, groups: Array, pairs: tuple[Array, Array], people: int) -> Array:
+    """Standard error of the corrected V of some linked pairs of columns, shape (n_pairs,).
+
+    By the delta method, from that of phi**2 + 1 = sum p_ij**2 / (p_i p_j): the influence of a row in cell ij is
+    2 r_ij - sum_j p_ij r_ij / p_i - sum_i p_ij r_ij / p_j with r_ij = p_ij / (p_i p_j). It is large where few rows make
+    a link, such as eleven people of a minority who were born abroad. Of independent columns it says nothing.
+
+    Parameters
+    ----------
+    counts, groups : numpy.ndarray
+        As for :func:`corrected_v`.
+    pairs : tuple of numpy.ndarray, each of shape (n_pairs,), int
+        Both columns of each pair.
+    people : int
+        Of whom the rows are.
+    """
+    ends = np.append(groups[1:], len(counts))
+    most = int((ends - groups).max())
+    first, second = (groups[side][:, None] + np.arange(most) for side in pairs)
+    inside = (first < ends[pairs[0]][:, None])[:, :, None] & (second < ends[pairs[1]][:, None])[:, None, :]
+    first, second = (np.minimum(places, len(counts) - 1) for places in (first, second))
+    cells = np.where(inside, counts[first[:, :, None], second[:, None, :]], 0)
+    shares = cells / cells.sum(axis=(1, 2), keepdims=True)
+    rows, columns = shares.sum(axis=2, keepdims=True), shares.sum(axis=1, keepdims=True)
+    with np.errstate(invalid="ignore", divide="ignore"):
+        ratio = np.where(shares > 0, shares / (rows * columns), 0)
+        parts = shares * ratio
+        influence = 2 * ratio - np.nan_to_num(parts.sum(axis=2, keepdims=True) / rows)
+        influence -= np.nan_to_num(parts.sum(axis=1, keepdims=True) / columns)
+    dimensions = np.minimum((rows > 0).sum(axis=(1, 2)), (columns > 0).sum(axis=(1, 2))) - 1
+    of_squares = np.sqrt((shares * influence**2).sum(axis=(1, 2)) / max(people, 1)) / np.maximum(dimensions, 1)
+    found: Array = of_squares / (2 * np.maximum(corrected_v(counts, groups)[pairs], LINKED))
+    return found
+
+
+def _first_groups(columns: Sequence[Groups]) -> Array:
+    found: Array = np.cumsum([0, *(of.n for of in columns)])[:-1]
+    return found
+
+
+def _counts(columns: Sequence[Groups], role: Role) -> Array:
+    """Rows of one table in each group of one column and each of another, as :func:`corrected_v` takes them."""
     from scipy.sparse import csr_array
 
-    starts = np.cumsum([0, *(of.n for of in columns)])
-    codes = np.column_stack([of.codes[role] for of in columns]) + starts[:-1]
+    size = sum(of.n for of in columns)
+    codes = np.column_stack([of.codes[role] for of in columns]) + _first_groups(columns)
     n, p = codes.shape
     rows = np.repeat(np.arange(n), p)
-    marks = csr_array((np.ones(n * p), (rows, codes.ravel())), shape=(n, int(starts[-1])))
-    return corrected_v((marks.T @ marks).toarray(), starts[:-1])
+    marks = csr_array((np.ones(n * p), (rows, codes.ravel())), shape=(n, size))
+    found: Array = (marks.T @ marks).toarray()
+    return found
 
 
 METRICS = (

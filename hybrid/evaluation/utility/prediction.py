@@ -62,6 +62,9 @@ class ModelScore(NamedTuple):
     importance: Array
     errors: Array
     """Squared error of each tested row: Brier's score of classes (0..1), of numbers a share of the variance."""
+    parts: Array | None
+    """Each tested row's part in the quality, shape (n,), mean 0: its clustered error is that of the quality. None where
+    rows have weights."""
 
 
 def _task(context: Context, target: str) -> Task | NotComputable:
@@ -145,10 +148,15 @@ def _score(context: Context, task: Task, source: Role, test: Role, learner: Lear
         if task.classify:
             likely = model.predict_proba(unseen)
             found = _classified(likely, model.classes_, truth, counted, confidence)
-            return ModelScore(*found, importance, brier(likely, model.classes_, truth))
+            parts = None if counted is not None else _class_parts(likely, model.classes_, truth)
+            return ModelScore(*found, importance, brier(likely, model.classes_, truth), parts)
         guess = model.predict(unseen)
         errors = (truth - guess) ** 2 / truth.var()
-        return ModelScore(*_regressed(guess, truth, counted, np.ptp(output), rng, confidence), importance, errors)
+        spread = (truth - truth.mean()) ** 2 / truth.var()
+        parts = None if counted is not None else errors.mean() * spread - errors
+        return ModelScore(
+            *_regressed(guess, truth, counted, np.ptp(output), rng, confidence), importance, errors, parts
+        )
 
 
 def _classified(
@@ -170,6 +178,15 @@ def _classified(
     value, low, high = np.average(parts, axis=0, weights=counts)
     accuracy = float(np.average(classes[likely.argmax(axis=1)] == truth, weights=weights))
     return float(value), float(low), float(high), {"accuracy": accuracy, "accuracy_of_the_most_frequent": majority}
+
+
+def _class_parts(likely: Array, classes: Array, truth: Array) -> Array:
+    """Parts of the AUC of :func:`_classified`."""
+    present, codes = np.unique(truth, return_inverse=True)
+    at = {int(one): column for column, one in enumerate(classes)}
+    nothing = np.zeros(len(truth))
+    scores = np.column_stack([likely[:, at[int(one)]] if int(one) in at else nothing for one in present])
+    return ranked(scores, codes, [1] if len(present) == 2 else range(len(present))).parts
 
 
 def _auc(scores: Array, positive: Array, weights: Array | None, confidence: float) -> tuple[float, float, float]:
@@ -277,12 +294,22 @@ def _tstr(context: Context, target: str, learner: Learner) -> Outcome:
         "learner": learner,
         "trtr_interval": [real.low, real.high],
         "difference": synthetic.value - real.value,
+        "difference_interval": _paired(context, target, synthetic, real),
         "ratio": synthetic.value / real.value if real.value > 0 else None,
         **synthetic.extra,
         **{f"trtr_{name}": value for name, value in real.extra.items()},
     }
     n = len(context.encoded("table"))
     return Measure(synthetic.value, synthetic.low, synthetic.high, real.value, n, details)
+
+
+def _paired(context: Context, target: str, synthetic: ModelScore, real: ModelScore) -> list[float] | None:
+    """Interval of the difference of both qualities on the same people (DeLong 1988, of R squared the delta method)."""
+    if synthetic.parts is None or real.parts is None:
+        return None
+    persons = context.persons("control")[tested_rows(context, target)]
+    error = quantile(context.options.confidence) * clustered_error(synthetic.parts - real.parts, persons)
+    return [synthetic.value - real.value - error, synthetic.value - real.value + error]
 
 
 def tstr(context: Context, column: str) -> Outcome:
@@ -292,6 +319,7 @@ def tstr(context: Context, column: str) -> Outcome:
     classes, DeLong's interval) for categories and whole numbers with at most 10 values, R squared (at most 1, bootstrap
     interval) for other numbers and dates. Sampling weights are no input: models are fitted and scored with them. Not
     computable where the model trained on real rows is not above chance (AUC .5, R squared 0) by its interval.
+    ``details`` have the difference from the reference, with the interval of a paired comparison on the same people.
     """
     return _tstr(context, column, "boosting")
 

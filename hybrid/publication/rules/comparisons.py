@@ -10,6 +10,7 @@ from functools import cached_property
 from hybrid.evaluation.display import displayed, excess_range, range_of, spans, within
 from hybrid.evaluation.engine.intervals import quantile, simultaneous
 from hybrid.evaluation.measure import Measure, MetricResult, NotComputable, Subject
+from hybrid.evaluation.registry import REGISTRY
 from hybrid.publication.rules.rule import JudgedNumber, text_of
 
 MEASURED = 0.95
@@ -56,7 +57,7 @@ class Comparison:
 
 
 def _value(about: Compared) -> JudgedNumber:
-    return JudgedNumber(about.outcome.value, _measured(about.shown), about.details)
+    return JudgedNumber(about.outcome.value, _measured(about), about.details)
 
 
 def _low(about: Compared) -> JudgedNumber | str:
@@ -70,7 +71,7 @@ def _high(about: Compared) -> JudgedNumber | str:
 def _end(about: Compared, end: float | None, shown: float | None, name: str) -> JudgedNumber | str:
     if end is None or shown is None:
         return "the value has no interval"
-    words = f"{_measured(about.shown)}. The {name} end counts: {text_of(shown)}"
+    words = f"{_measured(about)}. The {name} end counts: {text_of(shown)}"
     return JudgedNumber(end, words, f"{about.details}; judged by its {name} end")
 
 
@@ -79,10 +80,18 @@ def _difference(about: Compared) -> JudgedNumber | str:
         return "there is no reference to compare with"
     difference = about.outcome.value - about.outcome.reference
     words = (
-        f"{_measured(about.shown)}; the reference is {text_of(about.shown.reference)}, "
+        f"{_measured(about)}; the reference is {text_of(about.shown.reference)}, "
         f"a difference of {about.difference(difference)}"
     )
-    return JudgedNumber(difference, words, f"{about.details}; {about.difference(difference)} from the reference")
+    details = f"{about.details}; {about.difference(difference)} from the reference"
+    metric, interval = REGISTRY.get(about.metric), about.outcome.details.get("difference_interval")
+    if metric is None or metric.family == "privacy" or interval is None:
+        return JudgedNumber(difference, words, details)
+    # Of what a table is good for, as of everything that is lost, the end that chance does not explain.
+    name, end = ("high", interval[1]) if metric.direction == "higher" else ("low", interval[0])
+    ends = f" (between {about.difference(interval[0])} and {about.difference(interval[1])})"
+    counts = f"The {name} end counts: {about.difference(end)}"
+    return JudgedNumber(end, f"{words}{ends}. {counts}", f"{details}{ends}; judged by its {name} end")
 
 
 def _excess(about: Compared) -> JudgedNumber | str:
@@ -162,16 +171,26 @@ def _stage_difference(about: Compared) -> JudgedNumber | str:
         return f"it was not measured on the {about.stage} table"
     difference = about.outcome.value - about.other.outcome.value
     other, apart = text_of(displayed(about.metric, about.other.outcome).value), about.difference(difference)
-    words = f"{_measured(about.shown)}; on the {about.stage} table it is {other}, a difference of {apart}"
+    words = f"{_measured(about)}; on the {about.stage} table it is {other}, a difference of {apart}"
     return JudgedNumber(difference, words, f"{about.details}, at stage {about.stage} {other}; difference {apart}")
 
 
-def _measured(outcome: Measure) -> str:
-    said = outcome.details.get("said")
+def _measured(about: Compared) -> str:
+    outcome, said = about.shown, about.shown.details.get("said")
     text = f"{f'{said}. ' if said else ''}The score is {text_of(outcome.value)}"
-    if outcome.low is None or outcome.high is None:
-        return text
-    return f"{text} (between {text_of(outcome.low)} and {text_of(outcome.high)})"
+    if outcome.low is not None and outcome.high is not None:
+        text += f" (between {text_of(outcome.low)} and {text_of(outcome.high)})"
+    return f"{text}{_scale(about.metric)}"
+
+
+def _scale(name: str) -> str:
+    """Meaning of the ends of a metric's scale; empty where one is open, or the name unknown."""
+    metric = REGISTRY.get(name)
+    if metric is None:
+        return ""
+    ends = (metric.low, metric.high) if metric.direction == "lower" else (metric.high, metric.low)
+    best, worst = ends[0] if metric.copy is None else metric.copy, ends[1]
+    return "" if best is None or worst is None else f"; best is {text_of(best)}, worst {text_of(worst)}"
 
 
 def measure_text(outcome: Measure) -> str:

@@ -42,11 +42,12 @@ class MetricRule(PolicyRule):
     direction: Direction
     """Whether lower or higher values of the metric are better; must be the metric's own."""
     compare: Compare = "value"
-    """What the limits are about: the value; the low or high end of its interval; value - reference; value - the same
-    metric's value at the stage ``other``; or, for privacy, the excess over people never seen. An excess is judged on
-    both sides: by the low end of its interval against both limits, and by the high end against review, since rows
-    that keep away from training persons give them away, too. both_ends: review where the high end of the interval is
-    beyond that limit, block where the low end is beyond that one, for attacks whose number of trials can be chosen."""
+    """What the limits are about: the value; the low or high end of its interval; value - reference (of usefulness, the
+    end of its interval where least is lost, where it has one); value - the same metric's value at the stage ``other``;
+    or, for privacy, the excess over people never seen. An excess is judged on both sides: by the low end of its
+    interval against both limits, and by the high end against review, since rows that keep away from training persons
+    give them away, too. both_ends: review where the high end of the interval is beyond that limit, block where the low
+    end is beyond that one, for attacks whose number of trials can be chosen."""
     other: Subject | None = None
     """For difference_to_stage."""
     needs_trust: Needed | None = None

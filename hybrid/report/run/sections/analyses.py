@@ -6,6 +6,7 @@ from collections.abc import Iterator, Mapping
 from typing import Any
 
 from hybrid.evaluation.measure import Evaluation, Measure
+from hybrid.publication.unfit import model_conclusions
 from hybrid.report.run.inputs import ReportInputs
 from hybrid.report.run.metrics import TableRow, number, synthetic_measure
 from hybrid.report.run.sections.section import Section
@@ -35,14 +36,12 @@ TEMPLATE = """\
 
 
 def first_page_lines(evaluation: Evaluation) -> Iterator[tuple[str, str]]:
-    """Three lines for the page that people decide by; none where no estimates were compared."""
+    """Lines for the page that people decide by: one for each model, and two; none where no estimates were compared."""
     found = synthetic_measure(evaluation, "interval_overlap")
     if found is None:
         return
     details = found.details
-    if details["conclusions"]:
-        what = f"{details['kept']} of {details['conclusions']} coefficients"
-        yield "Conclusions", f"{what} of users’ models lead to the same conclusion as those from real people"
+    yield from (("Conclusions", one.sentence) for one in model_conclusions(evaluation))
     apart = "" if found.reference is None else f", those of people kept apart by {_in_100(found.reference)}"
     yield "Intervals", f"Intervals of estimates overlap with the real ones by {_in_100(found.value)} in 100{apart}"
     yield "Estimate", f"{details['said']} of the real one"
