@@ -82,8 +82,8 @@ def test_where_nothing_is_generalized_generator_and_sample_alone_are_varied(conf
     sampled = {"sample.method", "sample.beta", "synthesize.rows"}
     assert keys == {"synthesize.options.min_leaf", "synthesize.options.alpha", *sampled}
     # Seven kinds of trees, and all people, seven in ten, half or 35 % of them, with as many rows as people or as people
-    # sampled; and two of a quarter, in small leaves.
-    assert len(found) == 7 * (1 + 3 * 2) + sum(one.config.sample.effective.beta == 0.25 for one in found)
+    # sampled (of 35 % these would be too few); and two of a quarter, in small leaves.
+    assert len(found) == 7 * (1 + 3 + 2) + sum(one.config.sample.effective.beta == 0.25 for one in found)
     quarters = [one.config.synthesize.options["min_leaf"] for one in found if one.config.sample.effective.beta == 0.25]
     assert quarters and set(quarters) == {25}
 
