@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 
+from hybrid.base.sentence import sentence, sentences
 from hybrid.publication.criteria import QUESTIONS, criterion_of
 from hybrid.publication.rules.metric import THROWN_OUT
 from hybrid.publication.verdict import Check
@@ -25,16 +26,12 @@ UNFIT = {
 }
 """By the metric of a rule that is not met, or else by the rule's name."""
 NAMED = {
-    "group_exclusion": (
-        "Do not draw conclusions about groups of people, least of all about {}: it is missing or much too rare."
-    ),
-    "lost_column": "Do not use the column {}: it is not distributed as in the real table.",
-    "lost_link": "Do not study how {} depend on each other: more of that is lost than the policy allows.",
-    "lost_prediction": (
-        "Do not predict {} from the other columns: more of what these say is lost than the policy allows."
-    ),
+    "group_exclusion": "unfit.group",
+    "lost_column": "unfit.column",
+    "lost_link": "unfit.link",
+    "lost_prediction": "unfit.prediction",
 }
-"""The same where the check names the columns or the group that it is about."""
+"""The same where the check names the columns or the group that it is about: templates."""
 
 
 def unfit(checks: Iterable[Check]) -> Iterator[str]:
@@ -44,18 +41,14 @@ def unfit(checks: Iterable[Check]) -> Iterator[str]:
     yield from dict.fromkeys(_unfit(check) for check in of_use if check.status != "not judged")
     unknown = dict.fromkeys(check.rule for check in of_use if check.status == "not judged")
     if unknown:
-        yield f"Do not rely on what could not be judged: {', '.join(unknown)}."
+        yield sentence("unfit.unknown", rules=tuple(unknown))
     asked = dict.fromkeys(criterion_of(check.metric) for check in open_)
     questions = [QUESTIONS[criterion] for criterion in asked if criterion is not None]
     if questions:
-        several = f"these questions were not answered as the policy asks: {' '.join(questions)}"
-        one = f"the question “{questions[0]}” was not answered as the policy asks."
-        yield (
-            "Do not put the table on the internet, and do not pass it on without the publisher's consent: "
-            f"{several if len(questions) > 1 else one}"
-        )
+        name = "unfit.open" if len(questions) == 1 else "unfit.open.several"
+        yield sentence(name, questions=sentences(*questions))
 
 
 def _unfit(check: Check) -> str:
     about = check.metric or check.rule
-    return NAMED[about].format(check.subject) if check.subject and about in NAMED else UNFIT[about]
+    return sentence(NAMED[about], about=check.subject) if check.subject and about in NAMED else UNFIT[about]

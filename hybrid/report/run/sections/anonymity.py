@@ -10,8 +10,8 @@ from markupsafe import Markup
 from hybrid.anonymize.models import describe
 from hybrid.anonymize.result import AnonymizationResult
 from hybrid.base.arrays import Array
+from hybrid.base.words import text_of
 from hybrid.publication.guarantee import household_sentence, loss_sentence, masks_values, technique_sentences
-from hybrid.publication.rules.rule import text_of
 from hybrid.publication.table_facts import few
 from hybrid.report.charts.figures import class_size_chart, percent, trade_off_chart
 from hybrid.report.run.inputs import ReportInputs
