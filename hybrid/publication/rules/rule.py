@@ -12,7 +12,7 @@ from pydantic import Field, model_validator
 from hybrid.anonymize.result import AnonymizationResult
 from hybrid.base.errors import Problem
 from hybrid.base.options import Options
-from hybrid.base.sentence import Sentence, sentence, sentences
+from hybrid.base.sentence import sentence, sentences
 from hybrid.evaluation.measure import NOTHING_TO_LEAK, Direction, Evaluation, MayLack
 from hybrid.evaluation.trust import TrustLeague
 from hybrid.publication.actions import ActionName, NoiseName
@@ -176,8 +176,8 @@ class JudgedNumber:
     """Number to compare with a rule's limits, and the words around it."""
 
     number: float
-    words: Sentence
-    """What was found, without a full stop."""
+    words: str
+    """What was found, without a full stop; all languages have it if it is a :class:`~hybrid.base.sentence.Sentence`."""
     details: str = ""
     """The finding by the program's own names."""
     scale: float = 1.0

@@ -61,7 +61,7 @@ def _values(inputs: ReportInputs) -> dict[str, Any]:
 SECTION = Section(
     anchor="checks",
     title="Checks",
-    lead="The rules of the policy that are met, and what they would have noticed.",
+    lead="All rules of the policy, and what was found.",
     template=TEMPLATE,
     values=_values,
 )
