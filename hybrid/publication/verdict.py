@@ -88,7 +88,7 @@ class Check:
 
     @property
     def message(self) -> str:
-        """What was found, and the policy's reason."""
+        """Finding, and the reason of the policy."""
         return sentence("because", found=self.found, reason=self.reason) if self.reason else self.found
 
     def to_json(self) -> dict[str, Any]:
