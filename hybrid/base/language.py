@@ -5,6 +5,8 @@ Facts and their English sentences are made once, and kept as they are. A catalog
 sentence is recognized by its English message, so that a page in another language is only drawn anew: of a run that was
 made before, too.
 
+What the program states as :class:`~hybrid.base.sentence.Sentence` knows its template, and is not looked for.
+
 A message of ``templates`` is only said with the facts that fill it, and ``terms`` are words that stand alone in a
 terminal: neither is looked for in a text.
 
@@ -33,10 +35,12 @@ from typing import TypeVar
 
 import yaml
 
+from hybrid.base.sentence import PLACE as _PLACE
+from hybrid.base.sentence import PLURAL as _PLURAL
+from hybrid.base.sentence import SEPARATORS, SHAPES, Fact, Sentence, filled, written
+
 ENVIRONMENT = "HYBRID_LANGUAGE"
 """Variable with the language where nothing else names one."""
-_PLACE = re.compile(r"\{([a-z_]+)(?::([a-z]+))?\}")
-_PLURAL = re.compile(r"\{([a-z_]+)\|([^|{}]*)\|([^|{}]*)\}")
 _DIGITS = r"-?\d+(?:,\d{3})*(?:\.\d+)?(?:e[-+]?\d+)?"
 _NUMBER = re.compile(rf"(?<![\w.,])({_DIGITS})(?![\w]|[.,]\d)")
 _DAY = re.compile(r"(?<![\w-])(\d{4})-(\d\d)-(\d\d)(?![\w-])")
@@ -130,6 +134,8 @@ class Language:
         Names of groups of people and of estimates.
     terms : mapping of str to str
         Words that stand alone.
+    sentences : mapping of str to str
+        Templates of :class:`~hybrid.base.sentence.Sentence` by their names.
     """
 
     code: str
@@ -141,6 +147,7 @@ class Language:
     templates: tuple[Message, ...] = ()
     labels: tuple[Message, ...] = ()
     terms: Mapping[str, str] = field(default_factory=dict, compare=False)
+    sentences: Mapping[str, str] = field(default_factory=dict, compare=False)
     _known: dict[str, str | None] = field(default_factory=dict, compare=False, repr=False)
     _single: dict[str, str | None] = field(default_factory=dict, compare=False, repr=False)
 
@@ -159,7 +166,9 @@ class Language:
             The catalogue does not know it.
         """
         if facts:
-            return self._told(text, {name: str(fact) for name, fact in facts.items()})
+            return self._told(
+                text, {name: fact if isinstance(fact, str) else str(fact) for name, fact in facts.items()}
+            )
         if self.is_english or not text:
             return text
         found = self._sentences(text)
@@ -246,6 +255,8 @@ class Language:
 
     def _sentences(self, text: str) -> str | None:
         """A text as one message, or as messages one after another; None if a part is unknown."""
+        if isinstance(text, Sentence):
+            return self._message(text)
         if text not in self._known:
             self._known[text] = None
             self._known[text] = self._message(text) or self._parts(text)
@@ -260,9 +271,31 @@ class Language:
 
     def _message(self, text: str) -> str | None:
         """A text as one message, also with a capital letter or a full stop that its message has not."""
+        if isinstance(text, Sentence):
+            return self._rendered(text)
         if text not in self._single:
             self._single[text] = self._read(text)
         return self._single[text]
+
+    def _rendered(self, said: Sentence) -> str:
+        if self.is_english:
+            return str(said)
+        if said.template not in self.sentences:
+            raise NoTranslation(said)
+        return filled(self.sentences[said.template], said.facts, self._fact)
+
+    def _fact(self, kind: str, fact: Fact) -> str:
+        if isinstance(fact, tuple) and kind in SEPARATORS:
+            return SEPARATORS[kind].join(self._fact("text", one) for one in fact)
+        if isinstance(fact, tuple):
+            *first, last = [one if kind == "names" else self._fact(kind, one) for one in fact] or [""]
+            return self._between(" and ").join(filter(None, [", ".join(first), last]))
+        if kind in SHAPES:
+            return SHAPES[kind](self._fact("text", fact))
+        said = str(fact) if not kind else self._kinds[kind](written(fact))
+        if said is None:
+            raise NoTranslation(fact)
+        return said
 
     def _read(self, text: str) -> str | None:
         if (plain := self._plain.get(text)) is not None:
@@ -407,7 +440,7 @@ ENGLISH = Language("en", "English")
 def languages() -> tuple[str, ...]:
     """Codes of the languages there are, English first."""
     found = (entry.name.removesuffix(".yaml") for entry in files(__package__).joinpath("languages").iterdir())
-    return (ENGLISH.code, *sorted(name for name in found if "." not in name))
+    return (ENGLISH.code, *sorted(name for name in found if "." not in name and name != ENGLISH.code))
 
 
 @cache

@@ -23,3 +23,9 @@ def told_apart(number: float, other: float, digits: int) -> tuple[str, str]:
     """Two numbers with so many digits after the point, or with the few more by which they differ, if they do."""
     written = [(f"{number:,.{more}f}", f"{other:,.{more}f}") for more in range(digits, digits + _FURTHER + 1)]
     return next((texts for texts in written if texts[0] != texts[1]), written[0])
+
+
+def text_of(number: float) -> str:
+    """A number with four significant digits, without powers of ten."""
+    text = f"{float(f'{number:.4g}'):,.10f}".rstrip("0").rstrip(".")
+    return "0" if text == "-0" else text

@@ -8,7 +8,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
 from typing import Any
 
-from hybrid.publication.facts import facts_of
+from hybrid.base.sentence import sentences_in
+from hybrid.publication.facts import SENTENCES, facts_of
 from hybrid.publication.finished_run import FinishedRun
 from hybrid.publication.gate import DrawNumber
 from hybrid.publication.private_words import SEED_NOTE as PRIVATE_SEED_NOTE
@@ -78,7 +79,9 @@ def build_certificate(
         "signing": dict(signing),
     }
     own = _private(own) if run.is_dp else own
-    plain: dict[str, Any] = facts_of(run, verdict, created, acceptances) | json.loads(json.dumps(own))
+    plain = facts_of(run, verdict, created, acceptances)
+    said = plain[SENTENCES] | sentences_in(own)
+    plain |= json.loads(json.dumps(own | {SENTENCES: said}))
     return plain | {"checksum": checksum(plain)}
 
 

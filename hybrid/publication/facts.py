@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from hybrid.base.atomic import write_json
 from hybrid.base.hashing import file_sha256
+from hybrid.base.sentence import sentences_in
 from hybrid.base.words import listed
 from hybrid.evaluation.measure import Evaluation, Measure
 from hybrid.publication.finished_run import DAMAGE, FinishedRun, damaged
@@ -30,6 +31,8 @@ if TYPE_CHECKING:
     from hybrid.publication.certificate import Acceptance
 
 FACTS = "facts.json"
+SENTENCES = "sentences"
+"""Entry with the template and the facts of every sentence of the others."""
 FORMAT = 1
 DIFFERENCES = {
     "lost_column": "Column",
@@ -41,7 +44,7 @@ DIFFERENCES = {
 SIZE = ("records", "control", "rows", "columns")
 ENTRIES = (
     *("format", "name", "created", "released", "size", "summary", "verdict", "policy", "roles", "guarantee"),
-    *("explanation", "anonymization", "differences", "power", "metrics", "config", "code"),
+    *("explanation", "anonymization", "differences", "power", "metrics", "config", "code", SENTENCES),
 )
 """Entries of all facts."""
 OPTIONAL = ("tables", "decided", "differential_privacy")
@@ -98,7 +101,8 @@ def facts_of(
         "code": {key: run.manifest.get(key) for key in ("packages", "python", "git")},
         **_tables(run.manifest),
     }
-    found: dict[str, Any] = json.loads(json.dumps(_private(content, run) if run.is_dp else content))
+    stated = _private(content, run) if run.is_dp else content
+    found: dict[str, Any] = json.loads(json.dumps(stated | {SENTENCES: sentences_in(stated)}))
     return found
 
 

@@ -7,6 +7,8 @@ from dataclasses import asdict, dataclass
 from typing import Any
 
 from hybrid.anonymize.result import AnonymizationResult
+from hybrid.base.sentence import Fact, sentence, sentences
+from hybrid.base.words import text_of
 from hybrid.evaluation import REGISTRY
 from hybrid.evaluation.measure import Evaluation, Measure, NotComputable
 from hybrid.publication.criteria import criterion_of
@@ -16,7 +18,6 @@ from hybrid.publication.policy import NO_OWNER
 from hybrid.publication.power import accepted_sentences, not_tried
 from hybrid.publication.private_words import NOT_COMPARED, NOT_PUBLISHED, decision, guarantee, is_dp, terms
 from hybrid.publication.protection_words import protection
-from hybrid.publication.rules.rule import text_of
 from hybrid.publication.table_facts import StatedTable, TableFacts, rounded
 from hybrid.publication.unfit import models_to_leave, unfit
 from hybrid.publication.verdict import Check, Verdict, proven
@@ -181,20 +182,17 @@ def not_attacked(evaluation: Evaluation) -> Iterator[str]:
         if metric.stage == "synthetic" and metric.family == "privacy" and isinstance(metric.outcome, Measure)
     }
     if not measured:
-        yield "No attack on this table was made."
+        yield sentence("not_attacked.at_all")
         return
-    yield "Nobody tried to attack the program that wrote the rows. It is not part of the release."
+    yield sentence("not_attacked.program")
     if not any({"retraining", "trainings"} & set(REGISTRY[name].needs) for name in measured if name in REGISTRY):
         found = evaluation.find("membership_trained", "synthetic")
         reason = found.outcome.reason if found is not None and isinstance(found.outcome, NotComputable) else ""
-        yield f"Not tried: an attacker who can repeat the whole process{f': {reason}' if reason else ''}."
+        yield sentence("not_attacked.repeats.why", reason=reason) if reason else sentence("not_attacked.repeats")
     sampled = [outcome.details["sampled"].get("train") for outcome in measured.values() if "sampled" in outcome.details]
     if fewest := min(filter(None, sampled), key=lambda records: records["records"], default=None):
-        yield (
-            "The table is large. Some attacks were tried on records drawn at random only, "
-            f"the fewest on {text_of(fewest['records'])} of about {text_of(fewest['of'])}."
-        )
-    yield "Nobody joined this table with other tables about the same people."
+        yield sentence("not_attacked.sampled", n=float(fewest["records"]), of=float(fewest["of"]))
+    yield sentence("not_attacked.joined")
 
 
 def _table(facts: RunFacts) -> Iterator[str]:
@@ -204,16 +202,18 @@ def _table(facts: RunFacts) -> Iterator[str]:
     table = facts.table
     yield _size(facts)
     whole = None if facts.anonymization is None or facts.anonymization.drawn is None else facts.anonymization.records
-    among = "" if whole is None else f", drawn at random from a table of about {text_of(rounded(whole))}"
-    yield f"It was made from about {text_of(table.records)} records{among}."
-    learned = [] if table.learned is None else [f"The generator learned from about {text_of(table.learned)} records."]
+    if whole is None:
+        yield sentence("made_from", n=float(table.records))
+    else:
+        yield sentence("made_from.drawn", n=float(table.records), of=float(rounded(whole)))
+    learned = [] if table.learned is None else [sentence("learned_from", n=float(table.learned))]
     if (folds := folds_of(facts.config)) is not None:
         yield from (*learned, *first_page_sentences(folds, sampled=_is_sampled(facts.config)))
         return
     if table.control:
-        yield f"About {text_of(table.control)} of these were kept apart to test attacks. No row was learned from them."
+        yield sentence("kept_apart", n=float(table.control))
     else:
-        yield "None of these was kept apart to test attacks."
+        yield sentence("kept_apart.none")
     yield from learned
 
 
@@ -223,57 +223,41 @@ def _is_sampled(config: Mapping[str, Any]) -> bool:
 
 def _size(facts: RunFacts) -> str:
     table = facts.table
-    return (
-        f"The table has {_about(table.rows)} rows and {table.columns} {_plural('column', table.columns)}. "
-        f"It was made on {facts.created} under the name {facts.name}."
-    )
+    size: dict[str, Fact] = {"rows": _about(table.rows), "columns": table.columns}
+    return sentence("size", **size, day=facts.created, name=facts.name)
 
 
 def _tables(facts: RunFacts) -> Iterator[str]:
-    yield (
-        f"These are {len(facts.tables)} tables that belong together. "
-        f"They were made on {facts.created} under the name {facts.name}."
-    )
+    yield sentence("tables", n=len(facts.tables), day=facts.created, name=facts.name)
     for table in facts.tables:
-        how = " It is a public table, as it was given." if table.public else ""
-        columns = len(table.columns)
-        yield f"{table.name} has {_about(table.rows)} rows and {columns} {_plural('column', columns)}.{how}"
-    yield f"They were made from the records of about {text_of(facts.table.records)} people."
+        size = sentence("tables.size", table=table.name, rows=_about(table.rows), columns=len(table.columns))
+        yield sentences(size, sentence("tables.public") if table.public else "")
+    yield sentence("tables.made_from", n=float(facts.table.records))
     if (folds := folds_of(facts.config)) is not None:
         yield from first_page_sentences(folds, sampled=_is_sampled(facts.config))
     elif facts.table.control:
-        yield (
-            f"About {text_of(facts.table.control)} of these people were kept apart to test attacks. "
-            "No row was learned from them."
-        )
+        yield sentence("tables.kept_apart", n=float(facts.table.control))
     else:
-        yield "None of these people was kept apart to test attacks."
+        yield sentence("tables.kept_apart.none")
 
 
 def _decided(facts: RunFacts, policy: str, checks: Sequence[Check] = ()) -> Iterator[str]:
     if facts.owner.startswith(NO_OWNER):
-        yield f"The limits are those of the policy {policy}, which has no owner."
+        yield sentence("limits.no_owner", policy=policy)
     else:
-        yield f"The limits are those of the policy {policy}. Its owner: {facts.owner}."
+        yield sentence("limits", policy=policy, owner=facts.owner)
     yield from accepted_sentences(checks)
     if roles := facts.config.get("roles"):
-        yield f"{roles['decided_by']} decided what each column is, on {roles['date']}."
+        yield sentence("decided", who=str(roles["decided_by"]), day=str(roles["date"]))
 
 
 def _unsettled(facts: RunFacts, policy: str) -> Iterator[str]:
     if facts.owner.startswith(NO_OWNER):
-        yield (
-            f"Nobody answers for the limits yet: the policy {policy} has no owner. "
-            "Before you sign, copy its file and name who answers for it."
-        )
+        yield sentence("unsettled.owner", policy=policy)
     if "roles" in facts.config and facts.config["roles"] is None:
-        yield "Nobody has put a name to what each column is. Nothing can be released before that."
+        yield sentence("unsettled.roles")
 
 
 def _about(number: int) -> str:
     text = text_of(number)
-    return text if text == f"{number:,}" else f"about {text}"
-
-
-def _plural(noun: str, number: int) -> str:
-    return noun if number == 1 else f"{noun}s"
+    return text if text == f"{number:,}" else sentence("count.about", n=float(number))

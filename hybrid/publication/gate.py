@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any, get_args
 
 from hybrid.anonymize.result import AnonymizationResult
 from hybrid.base.errors import ConfigError, Problem
+from hybrid.base.sentence import sentence, sentences
 from hybrid.evaluation.engine.intervals import quantile, simultaneous
 from hybrid.evaluation.measure import AllRows, Crossed, Evaluation, Measure, Subject
 from hybrid.publication.actions import ActionName, Situation, with_actions
@@ -20,7 +21,7 @@ from hybrid.publication.power import MORE_PEOPLE, Power, power_checks
 from hybrid.publication.rules import KINDS
 from hybrid.publication.rules.anonymity import AnonymityRule
 from hybrid.publication.rules.metric import MetricRule, about
-from hybrid.publication.rules.rule import Facts, PolicyRule, RuleKind, text_of
+from hybrid.publication.rules.rule import Facts, PolicyRule, RuleKind
 from hybrid.publication.verdict import CONTENT, REPEATED, Check, Verdict, proven
 from hybrid.table.split import CROSS, SplitOptions
 
@@ -35,6 +36,7 @@ TOO_FEW = (
 )
 """Hint where an attacker who repeats the process finds too much of a table that already loses too much."""
 _ORDINALS = ("first", "second", "third", "fourth", "fifth", "sixth", "seventh", "eighth", "ninth", "tenth")
+_ENDINGS = {1: "ordinal.st", 2: "ordinal.nd", 3: "ordinal.rd"}
 
 
 @dataclass(frozen=True)
@@ -51,19 +53,16 @@ class DrawNumber:
     @property
     def words(self) -> str:
         """In words, such as "third draw of this data under this policy"."""
-        later = f"; {self.total} were made so far" if self.total > self.number else ""
-        other = ""
+        found = sentence("draw", nth=_ordinal(self.number))
         if self.elsewhere:
-            draws = "one draw" if self.elsewhere == 1 else f"{self.elsewhere} draws"
-            other = f" for this data set; {draws} of the same data under other names"
-        return f"{_ordinal(self.number)} draw of this data under this policy{other}{later}"
+            found = sentence("draw.elsewhere", draw=found, n=self.elsewhere)
+        return sentence("draw.later", draw=found, n=self.total) if self.total > self.number else found
 
 
 def _ordinal(number: int) -> str:
     if number <= len(_ORDINALS):
         return _ORDINALS[number - 1]
-    ending = "th" if number // 10 % 10 == 1 else {1: "st", 2: "nd", 3: "rd"}.get(number % 10, "th")
-    return f"{number}{ending}"
+    return sentence("ordinal.th" if number // 10 % 10 == 1 else _ENDINGS.get(number % 10, "ordinal.th"), n=number)
 
 
 ALL_ROWS = "all rows"
@@ -89,11 +88,8 @@ def all_rows_checks(policy: Policy, found: AllRows | None) -> Iterator[Check]:
     if found is None:
         return
     yield _copies(policy, found)
-    message = (
-        f"attacks, usefulness and likeness were judged on {found.judged:,} of {found.rows:,} rows, drawn at random; "
-        "what someone learns who has all of them was not measured"
-    )
-    yield Check(f"{ALL_ROWS}: attacks", "not judged", message, _ALL_ROWS_HINT)
+    sampled = sentence("all_rows.attacks", n=found.judged, rows=found.rows)
+    yield Check(f"{ALL_ROWS}: attacks", "not judged", sampled, _ALL_ROWS_HINT)
 
 
 def _rule_of_copies(policy: Policy) -> MetricRule | None:
@@ -104,24 +100,18 @@ def _copies(policy: Policy, found: AllRows) -> Check:
     name = f"{ALL_ROWS}: exact copies"
     rule = _rule_of_copies(policy)
     if not found.control or rule is None:
-        lacks = "there are no control records" if rule is not None else f"the policy has no rule about {COPIES}"
-        return Check(name, "not judged", f"copies among all rows are not judged: {lacks}", _ALL_ROWS_HINT)
+        lacks = sentence("all_rows.no_rule", metric=COPIES) if rule is None else sentence("all_rows.no_control")
+        return Check(name, "not judged", sentence("all_rows.copies_not_judged", reason=lacks), _ALL_ROWS_HINT)
     shares = found.train_found / found.train, found.control_found / found.control
     errors = (share * (1 - share) / n for share, n in zip(shares, (found.train, found.control), strict=True))
     low = shares[0] - shares[1] - quantile(_CONFIDENCE) * math.sqrt(sum(errors))
-    message = (
-        f"{_percent(shares[0])} % of the training records equal one of all {found.rows:,} rows, and "
-        f"{_percent(shares[1])} % of people never seen; the excess is at least {_percent(max(low, 0))} %"
-    )
+    train, control, least = (float(f"{100 * share:.2g}") for share in (*shares, max(low, 0.0)))
+    message = sentence("all_rows.copies", train=train, control=control, rows=found.rows, least=least)
     if rule.block is not None and low > rule.block:
         return Check(name, "block", message, metric=COPIES)
     if rule.review is not None and low > rule.review:
         return Check(name, "review", message, metric=COPIES)
     return Check(name, "pass", message, metric=COPIES)
-
-
-def _percent(share: float) -> str:
-    return text_of(float(f"{100 * share:.2g}"))
 
 
 LIKE_FOLDS = "like the judged tables"
@@ -140,24 +130,14 @@ def folds_of(config: Mapping[str, Any]) -> int | None:
 
 def first_page_sentences(folds: int, *, sampled: bool) -> Iterator[str]:
     """State on the first page what the verdict is about, and who is in the data."""
-    yield "Nobody was kept apart: everybody is in the data from which this table was made."
-    yield (
-        f"The verdict is about {folds} further tables that were made the same way. Each was made without some of the "
-        "people, who then served to test attacks. Everybody did so once."
-    )
-    if sampled:
-        yield "Only the random choice of records hides whether somebody in the data was used for this table."
-    else:
-        yield "So whoever is known to be in the data is known to be among those this table was made from."
+    yield sentence("crossed.everybody")
+    yield sentence("crossed.tables", n=folds)
+    yield sentence("crossed.sampled" if sampled else "crossed.whole")
 
 
 def measured_sentence(folds: int) -> str:
     """State in the technical guarantee what was measured."""
-    return (
-        f"Attacks were measured on {folds} further tables made the same way, each without the records that then served "
-        "as control, and pooled; the published table was learned from all records, and what needs no control was "
-        "measured on it."
-    )
+    return sentence("crossed.measured", n=folds)
 
 
 def crossed_checks(found: Sequence[Crossed]) -> Iterator[Check]:
@@ -169,21 +149,15 @@ def crossed_checks(found: Sequence[Crossed]) -> Iterator[Check]:
     for one in found:
         expected, most = (one.folds / (one.folds - 1) * share for share in (one.of_folds, one.high))
         chance = math.hypot(one.released - one.low, most - expected)
-        message = (
-            f"{_COUNTED[one.metric]}: {_per_thousand(one.released)} of 1,000 in this table; "
-            f"{_per_thousand(one.of_folds)} in the one with most of the {one.folds} tables that were judged."
-        )
+        here, there = (float(f"{1000 * share:.2g}") for share in (one.released, one.of_folds))
+        message = sentence("like_folds", what=_COUNTED[one.metric], n=here, most=there, tables=one.folds)
         name = f"{LIKE_FOLDS}: {_COUNTED[one.metric]}"
-        message = message if one.table is None else f"About {one.table}: {message}"
+        message = message if one.table is None else sentence("about", place=one.table, found=message)
         if one.released - expected > chance:
-            more = " That is more than chance explains, so the verdict about those tables may not hold for this one."
-            yield Check(name, "review", message + more, _FOLDS_HINT, table=one.table)
+            more = sentences(message, sentence("like_folds.more"))
+            yield Check(name, "review", more, _FOLDS_HINT, table=one.table)
         else:
             yield Check(name, "pass", message, table=one.table)
-
-
-def _per_thousand(share: float) -> str:
-    return text_of(float(f"{1000 * share:.2g}"))
 
 
 TOGETHER = "proven leaks together"
@@ -198,12 +172,9 @@ def together_checks(policy: Policy, checks: Sequence[Check]) -> Iterator[Check]:
     found = {} if together is None else proven(checks, together.times)
     if together is None or len(found) < together.questions:
         return
-    rules = ", ".join(dict.fromkeys(check.rule for those in found.values() for check in those))
-    message = (
-        f"Attacks on {len(found)} of the {len(QUESTIONS)} questions about people find, beyond chance, more than "
-        f"{text_of(together.times)} times what is allowed: {rules}. {_TOGETHER_REASON}"
-    )
-    yield Check(TOGETHER, "block", message, _TOGETHER_HINT, reason=_TOGETHER_REASON)
+    rules = dict.fromkeys(check.rule for those in found.values() for check in those)
+    said = sentence("proven", n=len(found), of=len(QUESTIONS), times=together.times, rules=tuple(rules))
+    yield Check(TOGETHER, "block", said, _TOGETHER_HINT, reason=_TOGETHER_REASON)
 
 
 ERROR = 0.025

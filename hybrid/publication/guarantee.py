@@ -11,6 +11,7 @@ from hybrid.anonymize.models import describe
 from hybrid.anonymize.result import AnonymizationResult
 from hybrid.anonymize.techniques.protocol import LabelTechnique
 from hybrid.anonymize.techniques.registry import technique_of
+from hybrid.base.sentence import sentences
 from hybrid.constraints.registry import learns_values
 from hybrid.evaluation.measure import Evaluation, Measure, NotComputable
 from hybrid.protect import ProtectOptions
@@ -157,7 +158,7 @@ def guarantee_sentence(
     folds = folds_of(config)
     measured = [*_measured(evaluation), *([] if folds is None else [measured_sentence(folds)])]
     end = [_sampled(config, records, anonymization), claim, *measured]
-    return " ".join([*start, *end])
+    return sentences(*start, *end)
 
 
 def _anonymity(result: AnonymizationResult) -> Iterator[str]:

@@ -11,9 +11,9 @@ from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
 from typing import Any, Literal
 
+from hybrid.base.sentence import Sentence, sentence, sentences
 from hybrid.publication.criteria import QUESTIONS, Criterion, criterion_of
 from hybrid.publication.rules.comparisons import per_thousand
-from hybrid.publication.rules.rule import text_of
 from hybrid.publication.verdict import WORST_FIRST, Check, Standing, Verdict
 
 OF_THE_MOST_EXPOSED = ("membership_exposed", "membership_subgroups", "inference_exposed", "inference_subgroups")
@@ -41,7 +41,7 @@ UNITS: dict[Criterion, str] = {
     ),
     "inference": "Of 1,000 people: how many more in the data than outside it have secrets that an attacker guesses.",
     "membership": (
-        f"Of 1,000 answers to the question which of two people is in the data: how many are right. A coin gets {COIN}."
+        "Of 1,000 answers to the question which of two people is in the data: how many are right. A coin gets 500."
     ),
     "copies": "Of 1,000 rows: how many more are equal to a real record than chance explains.",
 }
@@ -56,7 +56,6 @@ _OF_NEAR = (
     "Near copies: of 1,000 people, how many more in the data than outside it have one. It has a person's categories, "
     "and each of its numbers differs by at most a thirtieth of that column's range."
 )
-MAY_BE_CHANCE = "It may be chance, but a leak cannot be ruled out."
 Place = Literal["far inside", "just inside", "above", "far above"]
 """Where a measured number lies: within half of what is allowed, within all of it, beyond, or beyond what forbids."""
 PLACES: dict[Place, str] = {
@@ -90,8 +89,9 @@ class AttackFinding:
 
     @property
     def sentence(self) -> str:
-        parts = (self.measured, "{} measured"), (self.up_to, "up to {} not ruled out"), (self.allowed, "{} allowed")
-        return f"{self.about.capitalize()}: {', '.join(words.format(part) for part, words in parts if part)}."
+        parts = ("finding.measured", self.measured), ("finding.up_to", self.up_to), ("finding.allowed", self.allowed)
+        said = sentences(*(sentence(template, n=part) for template, part in parts if part), between="listed")
+        return sentence("finding", who=self.about, found=said)
 
 
 @dataclass(frozen=True)
@@ -119,13 +119,13 @@ class Lamp:
     @property
     def placed(self) -> str:
         """The place in words, and what it is about where that is known; empty without one."""
-        about = f" ({self.farthest})" if self.farthest else ""
-        return "" if self.place is None else f"{PLACES[self.place]}{about}"
+        place = "" if self.place is None else PLACES[self.place]
+        return sentence("placed", place=place, about=self.farthest) if place and self.farthest else place
 
     @property
     def sentence(self) -> str:
         """Answer, unit and findings as text."""
-        return " ".join(filter(None, (self.answer, self.unit, *(each.sentence for each in self.findings))))
+        return sentences(self.answer, self.unit, *(each.sentence for each in self.findings))
 
     def to_json(self) -> dict[str, Any]:
         return asdict(self)
@@ -164,29 +164,27 @@ def _lamp(criterion: Criterion, checks: Sequence[Check]) -> Lamp:
     if _status(distances) not in ("review", "block") or _status(tuple(counted.values())) in ("review", "block"):
         answers = _found(counted) + answers
     if any(check.status in ("review", "block") and _keeps_away(check) for check in measured):
-        answers.append("The rows keep away from the people in the data. This, too, shows who they are.")
+        answers.append(sentence("leak.keeps_away"))
     if any(check.excess is None for check in asked):
-        answers.append("At least one test could not be judged.")
+        answers.append(sentence("leak.unjudged"))
     findings = tuple(_finding(criterion, about, check) for about, check in groups.items())
     several = any(check.metric == OF_SEVERAL_ROWS for check in measured)
     unit = _OF_SEVERAL if several else UNITS[criterion]
     if any(check.metric in OF_REGISTER for check in measured):
-        unit = f"{unit} {_IN_REGISTER}"
+        unit = sentences(unit, _IN_REGISTER)
     if OF_COPIES["hitting_rate"] in groups:
-        unit = f"{unit} {_OF_NEAR}" if EXACT in groups else _OF_NEAR
+        unit = sentences(unit, _OF_NEAR) if EXACT in groups else _OF_NEAR
     farthest = max((check for check in measured if check.standing == status), key=_measured_at, default=None)
     place = None if farthest is None else _place(farthest)
     shown = {id(check): about for about, check in groups.items()}
     about = "" if place is None or farthest is None else shown.get(id(farthest), farthest.rule)
-    return Lamp(criterion, question, status, " ".join(answers), unit if findings else "", findings, place, about)
+    return Lamp(criterion, question, status, sentences(*answers), unit if findings else "", findings, place, about)
 
 
 def _not_measured(checks: Sequence[Check], asked: Sequence[Check]) -> str:
     if not checks:
-        return "Cannot tell: the policy has no rule about it."
-    if not asked:
-        return "Cannot tell: it was not tried, and the policy does not ask for it here."
-    return "Cannot tell: no test of it could be judged."
+        return sentence("unknown.no_rule")
+    return sentence("unknown.unjudged" if asked else "unknown.not_tried")
 
 
 def _groups(checks: Sequence[Check]) -> dict[str, Check]:
@@ -262,33 +260,28 @@ def _found(groups: dict[str, Check]) -> list[str]:
     said = _leak(worst)
     if about in (EVERYBODY, EXACT) or worst.standing == "pass":
         return [said]
-    return [f"{about.capitalize()}: {said[0].lower()}{said[1:]}"]
+    return [sentence("leak.about", who=about, found=said)]
 
 
-def _leak(check: Check) -> str:
+def _leak(check: Check) -> Sentence:
     low, high = _ends(check)
     match check.standing:
         case "pass" if low > 0:
-            return "A leak was found that the policy allows."
+            return sentence("leak.allowed")
         case "not ruled out" if low > 0:
-            return "A leak was found. With so few people it is not certain that it is as small as the policy asks."
+            return sentence("leak.uncertain")
         case "not ruled out" if check.measured is not None and check.limit is not None and check.measured > check.limit:
-            return f"{_more(check)} was measured than the policy allows. {MAY_BE_CHANCE}"
+            return sentence("leak.far_more" if _beyond(check) > FORBIDDEN else "leak.more")
         case "not ruled out":
-            return "No leak was found, but with so few people one above the limit cannot be ruled out."
+            return sentence("leak.not_ruled_out")
         case "review" | "block" if check.metric in TRAINED and check.limit is not None and low <= check.limit < high:
-            found = "A leak was found, and" if low > 0 else "No leak was found, but"
-            return f"{found} one larger than the policy allows cannot be ruled out. The policy asks for that here."
+            return sentence("leak.asked.found" if low > 0 else "leak.asked")
         case "review" | "block" if high >= 0 and check.limit is not None and low <= check.limit:
-            return "It does not pass, since a table that is drawn again is judged more strictly."
+            return sentence("leak.drawn_again")
         case "review" | "block" if high >= 0:
-            return "A leak was found that the policy does not allow."
+            return sentence("leak.forbidden")
         case _:
-            return "No leak was found."
-
-
-def _more(check: Check) -> str:
-    return "Far more" if _beyond(check) > FORBIDDEN else "More"
+            return sentence("leak.none")
 
 
 def _finding(criterion: Criterion, about: str, check: Check) -> AttackFinding:
@@ -311,28 +304,23 @@ def _short(number: float | None) -> float | None:
 def _closeness(checks: Sequence[Check]) -> list[str]:
     close = [check for check in checks if not (check.status in ("review", "block") and _keeps_away(check))]
     if any(check.status in ("review", "block") for check in close):
-        return ["Rows are closer to real records than the policy allows."]
-    if beyond := [check for check in close if check.standing == "not ruled out" and _beyond(check) > 1]:
-        farthest = max(beyond, key=_beyond)
-        return [f"Rows were {_closer(farthest)} than the policy allows. {MAY_BE_CHANCE}"]
+        return [sentence("closer")]
+    if beyond := [_beyond(check) for check in close if check.standing == "not ruled out" and _beyond(check) > 1]:
+        return [sentence("closer.far_by_chance" if max(beyond) > FORBIDDEN else "closer.by_chance")]
     if any(check.standing == "not ruled out" for check in close):
-        return ["Rows closer to real records than the policy allows were not found, but cannot be ruled out."]
+        return [sentence("closer.not_ruled_out")]
     if close and len(close) == len(checks):
-        return ["Rows are no closer to real records than the policy allows."]
+        return [sentence("closer.none")]
     return []
 
 
-def _closer(check: Check) -> str:
-    return f"{'far ' * (_beyond(check) > FORBIDDEN)}closer to real records"
-
-
-def _counted(criterion: Criterion, share: float) -> str:
+def _counted(criterion: Criterion, share: float) -> Sentence:
     """A share of 1,000, on the scale of the criterion's sentence."""
     if criterion == "membership":
-        return text_of(max(COIN + 1000 * share, 0.0))
+        return sentence("count", n=max(COIN + 1000 * share, 0.0))
     if not share:
-        return "no more"
-    return f"{per_thousand(abs(share))} {'more' if share > 0 else 'fewer'}"
+        return sentence("count.no_more")
+    return sentence("count.more" if share > 0 else "count.fewer", n=per_thousand(abs(share)))
 
 
 def _step(criterion: Criterion, share: float) -> float:

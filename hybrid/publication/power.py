@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Self
 from pydantic import AfterValidator, Field
 
 from hybrid.base.options import Options
-from hybrid.base.words import listed
+from hybrid.base.sentence import Fact, sentence, sentences
 from hybrid.evaluation.attacks.vulnerability import RANKINGS
 from hybrid.evaluation.engine.intervals import share_interval
 from hybrid.evaluation.planted_leaks import LEAKS, LeakName, not_planted
@@ -27,6 +27,7 @@ POWER = "power"
 NOT_MEASURED = "no leaks were planted into this table"
 BLOCKED = "the table is blocked as it is"
 """Reason against planting leaks into a table that a rule about people never seen blocks anyway."""
+REPEATS = "an attacker who can repeat the whole process"
 MORE_PEOPLE = "take a larger table, or accept by name"
 """Hint where a leak of this size would not be noticed."""
 
@@ -100,9 +101,9 @@ class LeakTrials:
 
 def _words(kind: LeakName, size: float, ways: Sequence[str]) -> str:
     """A leak in plain words, with what its people were chosen by."""
-    by = [f"by {chosen}" for way in ways for ranking, chosen in RANKINGS.items() if ranking == way]
+    by = tuple(sentence("leak.way", chosen=RANKINGS[ranking]) for way in ways for ranking in RANKINGS if ranking == way)
     leak = LEAKS[kind].words.format(size=f"{100 * size:.3g} %")
-    return f"{leak}, {listed(by)}" if by else leak
+    return sentence("leak.by", leak=leak, ways=by) if by else leak
 
 
 @dataclass(frozen=True)
@@ -132,8 +133,8 @@ def not_tried(checks: Iterable[Check]) -> str:
     missing = untried_forms(checks)
     repeated = [check.status for check in checks if check.metric == "membership_trained"]
     if repeated and set(repeated) == {"not judged"}:
-        missing.append("an attacker who can repeat the whole process")
-    return f"Not tried: {listed(missing)}." if missing else ""
+        missing.append(REPEATS)
+    return sentence("not_tried", forms=tuple(missing)) if missing else ""
 
 
 def untried_forms(checks: Iterable[Check]) -> list[str]:
@@ -153,19 +154,21 @@ def power_checks(policy: Policy, power: Power | None) -> Iterator[Check]:
     if not policy.must_detect:
         return
     if policy.power.skip is not None:
-        message = f"{NOT_MEASURED}; the policy says why: {policy.power.skip}"
+        message = sentence("power.skipped", reason=policy.power.skip)
         yield Check(POWER, "not judged", message, applies=False)
         return
     small = policy.small_table(None if power is None else power.people)
     for kind, asked in policy.must_detect.items():
         size = asked if small is None else small.must_detect.get(kind, asked)
         if size is None:
-            yield _accepted(Check(f"{POWER}: {kind}", "not judged", "Not tried.", applies=False), kind, asked, small)
+            yield _accepted(
+                Check(f"{POWER}: {kind}", "not judged", sentence("power.not_tried"), applies=False), kind, asked, small
+            )
             continue
         leaks = () if power is None else tuple(leak for leak in power.leaks if (leak.kind, leak.size) == (kind, size))
         if power is None or {leak.way for leak in leaks} != {leak.way for leak in LEAKS[kind].ways}:
             words = LeakTrials(kind, size, 0).words
-            said = f"unknown whether {words} would pass: {NOT_MEASURED}"
+            said = sentence("power.unknown", leak=words, reason=NOT_MEASURED)
             yield Check(f"{POWER}: {kind}", "not judged", said, MORE_PEOPLE, subject=words)
         else:
             found = _check(leaks, power)
@@ -175,12 +178,8 @@ def power_checks(policy: Policy, power: Power | None) -> Iterator[Check]:
 def _accepted(check: Check, kind: LeakName, size: float, small: SmallTable | None) -> Check:
     assert small is not None
     words = _words(kind, size, [leak.way for leak in LEAKS[kind].ways])
-    said = f"It cannot be excluded that {words} would pass. The policy accepts that for tables made from fewer than "
-    return replace(
-        check,
-        message=f"{check.message.removesuffix('.')}. {said}{small.people:,} people: {small.reason}",
-        accepted=words,
-    )
+    facts: dict[str, Fact] = {"leak": words, "people": small.people, "reason": small.reason}
+    return replace(check, found=sentence("power.accepted", found=check.found, **facts), accepted=words)
 
 
 def accepted_sentences(checks: Iterable[Check]) -> Iterator[str]:
@@ -188,30 +187,26 @@ def accepted_sentences(checks: Iterable[Check]) -> Iterator[str]:
     checks = list(checks)
     leaks = [check.accepted for check in checks if check.accepted]
     if leaks and not any(check.status == "block" for check in checks):
-        yield f"Smaller leaks cannot be excluded: {'; '.join(leaks)}."
-        yield "The policy accepts that for a table made from so few people."
+        yield sentence("accepted.leaks", leaks=sentences(*leaks, between="further"))
+        yield sentence("accepted.why")
 
 
 def _check(leaks: Sequence[LeakTrials], power: Power) -> Check:
     """One check of a kind in all its ways: the one that was noticed least counts."""
     tried = [leak for leak in leaks if leak.lacks is None] or leaks
     leak = min(tried, key=lambda leak: (leak.reached, bool(leak.made), leak.noticed / max(leak.made, 1)))
-    name, against = f"{POWER}: {leak.kind}", f"with {power.control:,} control records"
+    name, trials = f"{POWER}: {leak.kind}", {"noticed": leak.noticed, "made": leak.made}
     if leak.reached:
         low, _ = share_interval(leak.noticed / leak.made, leak.made, CONFIDENCE)
-        of_each = " of each" if len(tried) > 1 else ""
-        often = (
-            f"{leak.noticed} of {leak.made} trials{of_each} as a first draw, so in at least {100 * low:.0f} % of cases"
-        )
         words = _words(leak.kind, leak.size, [leak.way for leak in tried])
-        return Check(name, "pass", f"would have noticed {words} ({often})")
+        often: dict[str, Fact] = {"leak": words, **trials, "least": round(100 * low)}
+        return Check(name, "pass", sentence("power.noticed.each" if len(tried) > 1 else "power.noticed", **often))
     if not leak.made:
         words = _words(leak.kind, leak.size, [one.way for one in tried if one.reason == leak.reason])
-        message = f"unknown whether {words} would pass: {leak.reason}"
+        message = sentence("power.unknown", leak=words, reason=leak.reason)
         hint = "mend what blocks the table; then leaks are planted" if leak.reason == BLOCKED else MORE_PEOPLE
         return Check(name, "not judged", message, hint, applies=leak.lacks is None, subject=words)
-    trials = f"{leak.noticed} of {leak.made} trials"
-    message = f"unknown: {against}, {leak.words} were noticed in {trials} only. So small a leak may go unnoticed."
+    message = sentence("power.unnoticed", control=power.control, leak=leak.words, **trials)
     return Check(name, "not judged", message, MORE_PEOPLE, subject=leak.words)
 
 

@@ -6,7 +6,7 @@ from collections.abc import Iterator, Mapping
 from typing import Any
 
 from hybrid.anonymize.result import AnonymizationResult
-from hybrid.base.words import named
+from hybrid.base.words import named, text_of
 from hybrid.constraints.registry import learns_values
 from hybrid.protect.protect_table import BELOW_LABELS
 from hybrid.publication.guarantee import (
@@ -21,7 +21,6 @@ from hybrid.publication.guarantee import (
     where_of,
 )
 from hybrid.publication.private_words import is_dp, steps
-from hybrid.publication.rules.rule import text_of
 from hybrid.publication.table_facts import ROUNDED_TO, TableFacts, rounded
 from hybrid.sample import SampleOptions
 from hybrid.transition import reads_originals

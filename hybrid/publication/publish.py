@@ -23,6 +23,7 @@ from hybrid.base.hashing import file_sha256
 from hybrid.base.manifest import MANIFEST, hash_files
 from hybrid.base.ownership import CERTIFICATE
 from hybrid.base.regular_file import open_regular
+from hybrid.base.sentence import sentence
 from hybrid.publication.approvals import SignedStatement, accepted, approve, blocking_runs, refuse_sent_back
 from hybrid.publication.approvers import NO_ROSTER, ROSTER_HINT
 from hybrid.publication.certificate import Acceptance, build_certificate
@@ -198,7 +199,13 @@ def _refuse_blocked(run: FinishedRun, verdict: Verdict, ledger: Ledger, private_
 
 
 def _problems(verdict: Verdict) -> list[Problem]:
-    return [Problem(f"{check.status}: {check.rule}: {check.message}", check.to_try()) for check in verdict.open_checks]
+    return [
+        Problem(
+            sentence("gate.problem", status=check.status, rule=check.rule, found=check.message),
+            check.to_try(),
+        )
+        for check in verdict.open_checks
+    ]
 
 
 def _admit(run: FinishedRun, verdict: Verdict, ledger: Ledger) -> tuple[Acceptance, ...]:

@@ -9,6 +9,7 @@ from collections.abc import Mapping
 from dataclasses import asdict, dataclass
 from typing import Any
 
+from hybrid.base.sentence import sentence, sentences
 from hybrid.publication.verdict import Check, Verdict
 
 RULE = "roles decided"
@@ -48,29 +49,26 @@ class DecidedRoles:
 
     def check(self) -> Check:
         """Check that a person has decided every role and nothing contradicts the decision; else a review."""
-        left = f"left as they are: {', '.join(self.as_they_are)}" if self.as_they_are else "no column is left as it is"
-        left += f"; left out: {', '.join(self.excluded)}" if self.excluded else ""
-        open_points = []
-        if self.decided_by is None:
-            open_points.append("nobody has decided the roles of the columns")
-        if self.undecided:
-            open_points.append(f"undecided and left out: {', '.join(self.undecided)}")
-        if self.suspected:
-            open_points.append(f"look like identifiers and have another role: {', '.join(self.suspected)}")
-        if self.repeating:
-            open_points.append(
-                f"rows with equal {', '.join(self.repeating)} count as different people: one person may fill a class "
-                "alone, and be both in training and in control"
-            )
-        if self.second:
-            open_points.append(
-                f"rows tell about a second person ({', '.join(self.second)}), and k and attacks count only the one of "
-                f"{', '.join(self.person)}"
-            )
-        if open_points:
+        of = {
+            key: ", ".join(getattr(self, key))
+            for key in ("as_they_are", "excluded", "undecided", "suspected", "repeating", "second", "person")
+        }
+        left = [
+            sentence("roles.as_they_are", names=of["as_they_are"]) if self.as_they_are else sentence("roles.none_left"),
+            sentence("roles.left_out", names=of["excluded"]) if self.excluded else "",
+        ]
+        open_points = [
+            sentence("roles.nobody") if self.decided_by is None else "",
+            sentence("roles.undecided", names=of["undecided"]) if self.undecided else "",
+            sentence("roles.suspected", names=of["suspected"]) if self.suspected else "",
+            sentence("roles.repeating", names=of["repeating"]) if self.repeating else "",
+            sentence("roles.second", names=of["second"], person=of["person"]) if self.second else "",
+        ]
+        if any(open_points):
             hint = "say what every column is and which names the person, then sign with roles: {decided_by, date}"
-            return Check(RULE, "review", f"{'; '.join(open_points)}; {left}", hint)
-        return Check(RULE, "pass", f"by {self.decided_by} on {self.date}; {left}")
+            return Check(RULE, "review", sentences(*open_points, *left, between="further"), hint)
+        signed = sentence("roles.signed", who=str(self.decided_by), day=str(self.date))
+        return Check(RULE, "pass", sentences(signed, *left, between="further"))
 
 
 def with_roles(verdict: Verdict, roles: DecidedRoles) -> Verdict:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from typing import NamedTuple
 
+from hybrid.base.sentence import sentence, sentences
 from hybrid.evaluation.measure import Evaluation, Measure
 from hybrid.publication.criteria import QUESTIONS, criterion_of
 from hybrid.publication.rules.metric import THROWN_OUT
@@ -27,16 +28,12 @@ UNFIT = {
 }
 """By the metric of a rule that is not met, or else by the rule's name."""
 NAMED = {
-    "group_exclusion": (
-        "Do not draw conclusions about groups of people, least of all about {}: it is missing or much too rare."
-    ),
-    "lost_column": "Do not use the column {}: it is not distributed as in the real table.",
-    "lost_link": "Do not study how {} depend on each other: more of that is lost than the policy allows.",
-    "lost_prediction": (
-        "Do not predict {} from the other columns: more of what these say is lost than the policy allows."
-    ),
+    "group_exclusion": "unfit.group",
+    "lost_column": "unfit.column",
+    "lost_link": "unfit.link",
+    "lost_prediction": "unfit.prediction",
 }
-"""The same where the check names the columns or the group that it is about."""
+"""The same where the check names the columns or the group that it is about: templates."""
 
 
 def unfit(checks: Iterable[Check]) -> Iterator[str]:
@@ -46,24 +43,13 @@ def unfit(checks: Iterable[Check]) -> Iterator[str]:
     yield from dict.fromkeys(_unfit(check) for check in of_use if check.status != "not judged")
     unknown = dict.fromkeys(check.rule for check in of_use if check.status == "not judged")
     if unknown:
-        yield f"Do not rely on what could not be judged: {', '.join(unknown)}."
+        yield sentence("unfit.unknown", rules=tuple(unknown))
     found = [QUESTIONS[criterion] for criterion in proven(open_)]
     asked = dict.fromkeys(criterion_of(check.metric) for check in open_)
-    questions = [QUESTIONS[criterion] for criterion in asked if criterion is not None]
-    if found:
-        several = f"these questions: {' '.join(found)}"
-        one = f"the question “{found[0]}”"
-        yield (
-            "Do not give the table to people who may not see the records themselves: attacks find more than the "
-            f"policy allows, beyond chance, on {several if len(found) > 1 else f'{one}.'}"
-        )
-    elif questions:
-        several = f"these questions were not answered as the policy asks: {' '.join(questions)}"
-        one = f"the question “{questions[0]}” was not answered as the policy asks."
-        yield (
-            "Do not put the table on the internet, and do not pass it on without the publisher's consent: "
-            f"{several if len(questions) > 1 else one}"
-        )
+    questions = found or [QUESTIONS[criterion] for criterion in asked if criterion is not None]
+    if questions:
+        name = "unfit.proven" if found else "unfit.open"
+        yield sentence(name if len(questions) == 1 else f"{name}.several", questions=sentences(*questions))
 
 
 class ModelConclusions(NamedTuple):
@@ -75,8 +61,7 @@ class ModelConclusions(NamedTuple):
 
     @property
     def sentence(self) -> str:
-        of_all = f"{self.kept} of {self.coefficients} coefficients"
-        return f"In the model {self.model}, {of_all} lead to the same conclusion as those from real people"
+        return sentence("conclusions", model=self.model, kept=self.kept, n=self.coefficients)
 
 
 def model_conclusions(evaluation: Evaluation) -> Iterator[ModelConclusions]:
@@ -94,9 +79,9 @@ def models_to_leave(evaluation: Evaluation) -> Iterator[str]:
     """Sentence on each model of which most coefficients lead to another conclusion, whatever a policy asks."""
     for one in model_conclusions(evaluation):
         if 2 * one.kept < one.coefficients:
-            yield f"Do not rely on coefficients of models. {one.sentence}."
+            yield sentence("unfit.models", found=one.sentence)
 
 
 def _unfit(check: Check) -> str:
     about = check.metric or check.rule
-    return NAMED[about].format(check.subject) if check.subject and about in NAMED else UNFIT[about]
+    return sentence(NAMED[about], about=check.subject) if check.subject and about in NAMED else UNFIT[about]

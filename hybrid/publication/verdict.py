@@ -11,6 +11,7 @@ from html import escape
 from typing import TYPE_CHECKING, Any, Literal, Self
 
 from hybrid.base.language import ENGLISH, Language
+from hybrid.base.sentence import sentence
 from hybrid.publication.actions import Action
 from hybrid.publication.criteria import QUESTIONS, Criterion, criterion_of
 
@@ -38,13 +39,13 @@ _SHOWN = 12
 class Check:
     """One rule of the policy, applied.
 
-    ``message`` states in plain words what was found beside what was demanded; ``hint`` what to try beside the
+    ``found`` states in plain words what was found beside what was demanded; ``hint`` what to try beside the
     actions. Neither holds a record.
     """
 
     rule: str
     status: Status
-    message: str
+    found: str
     hint: str = ""
     actions: tuple[Action, ...] = ()
     """Changes of the configuration that the run has not made, the best first."""
@@ -69,7 +70,7 @@ class Check:
     table: str | None = None
     """Table it is about, of several linked ones; None for a single table, and for what is about all of them."""
     reason: str = ""
-    """Why the policy has the rule, where the message ends with it."""
+    """Why the policy has the rule, of one that is not met."""
     subject: str = ""
     """Columns, or the group of people, that fare worst by the rule, where the metric names them; of a leak that was not
     shown to be noticed, the leak."""
@@ -87,9 +88,12 @@ class Check:
         return "; ".join([*(one.words(language) for one in self.actions), *words])
 
     @property
-    def found(self) -> str:
-        """The message without the policy's reason."""
-        return " ".join(self.message.replace(self.reason, "").split()) if self.reason else self.message
+    def message(self) -> str:
+        """Finding, and the reason of the policy."""
+        return sentence("because", found=self.found, reason=self.reason) if self.reason else self.found
+
+    def to_json(self) -> dict[str, Any]:
+        return asdict(self) | {"message": self.message}
 
     @property
     def standing(self) -> Standing:
@@ -135,7 +139,7 @@ class Verdict:
         return Verdict.of(self.policy, tuple(check for check in self.checks if check.table == table))
 
     def to_json(self) -> dict[str, Any]:
-        return asdict(self)
+        return asdict(self) | {"checks": [check.to_json() for check in self.checks]}
 
     def to_frame(self) -> pd.DataFrame:
         """Checks as a DataFrame, one row each, the worst first."""
@@ -181,5 +185,4 @@ def folded(verdict: Verdict) -> str:
     """Count the checks that pass and that do not apply."""
     passes = sum(check.status == "pass" for check in verdict.checks)
     others = sum(not check.applies for check in verdict.checks)
-    passed = f"{passes} {'check passes' if passes == 1 else 'checks pass'}"
-    return f"{passed}, {others} {'does' if others == 1 else 'do'} not apply" if others else passed
+    return sentence("passed.others", n=passes, others=others) if others else sentence("passed", n=passes)

@@ -35,12 +35,9 @@ class Counting:
 
 
 def texts() -> list[str]:
-    """What a gate says of every rule of the packaged policies, with numbers as they come."""
+    """What a metric says of a column and why a policy asks, for every rule of the packaged ones, with numbers."""
     rules = [rule for path in packaged_policies().values() for rule in load_policy(path).all_rules]
-    return [
-        f"The score is 0.{at:03} (between 0.1 and 0.9). The low end counts: 0.1; allowed is at most 0.05. {rule.reason}"
-        for at, rule in enumerate(rules)
-    ]
+    return [f"ward eyes: 0.{at:03} % of the rows instead of 4.5 %. {rule.reason}" for at, rule in enumerate(rules)]
 
 
 def counted(messages: tuple[Message, ...]) -> tuple[int, int]:

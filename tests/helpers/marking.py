@@ -34,7 +34,7 @@ def marking(code: str) -> Marking:
     """The language with a code, marking."""
     of = catalogue(code)
     about = of.decimal, of.thousands, of.days, of.templates, of.labels
-    return Marking(of.code, of.name, of.messages, *about)
+    return Marking(of.code, of.name, of.messages, *about, sentences=of.sentences)
 
 
 @contextmanager

@@ -25,6 +25,16 @@ def prose(path: str) -> Iterator[str]:
                     yield piece.strip(" .;:,()")
 
 
+def composed(path: str) -> Iterator[str]:
+    """Pieces of text of three words that a module of the package puts together with what varies."""
+    tree = ast.parse((PACKAGE / path).read_text(encoding="utf-8"))
+    skipped = {node for text in ast.walk(tree) if _is_left_out(text) for node in ast.walk(text)}
+    for text in (node for node in ast.walk(tree) if isinstance(node, ast.JoinedStr) and node not in skipped):
+        for piece in text.values:
+            if isinstance(piece, ast.Constant) and re.search(r"[A-Za-z]+,? [a-z]+,? [a-z]+", str(piece.value)):
+                yield str(piece.value)
+
+
 def _is_left_out(node: ast.AST) -> bool:
     if isinstance(node, ast.Raise) or (isinstance(node, ast.Expr) and isinstance(node.value, ast.Constant)):
         return True

@@ -9,10 +9,12 @@ import pytest
 from typer.testing import CliRunner
 
 from hybrid.base.language import NOT_TRANSLATED, catalogue
+from hybrid.base.sentence import sentence
 from hybrid.cli import app, console
 from hybrid.publication.actions import Action
 from hybrid.publication.dossier.dossier import dossier_of
 from hybrid.publication.dossier.render import html, markdown
+from hybrid.publication.gate import DrawNumber
 from hybrid.publication.publish import publish
 from hybrid.publication.verdict import Check, Verdict
 from tests.helpers.marking import ENGLISH, marking, nodes, unsaid
@@ -69,11 +71,11 @@ def test_terminal_is_german_or_english_as_a_whole(capsys: pytest.CaptureFixture[
     known = Check(
         "exact copies",
         "review",
-        "The score is 0.5; allowed is at most 0.1.",
+        sentence("allowed.most", found=sentence("score", n=0.5), limit=0.1),
         "another generator",
         (Action("larger groups", "anonymize.k", 10),),
     )
-    console.print_verdict(Verdict.of("default 7", (known,)), "third draw of this data under this policy", (), GERMAN)
+    console.print_verdict(Verdict.of("default 7", (known,)), DrawNumber(3, 3).words, (), GERMAN)
     text = capsys.readouterr().out
     assert "ZU PRÜFEN" in text and "genaue Kopien: Der Wert ist 0,5; erlaubt ist höchstens 0,1." in text
     assert (

@@ -8,6 +8,7 @@ from hybrid.evaluation.improvement import with_printed
 from hybrid.evaluation.measure import Evaluation, Measure, MetricResult, Subject
 from hybrid.publication.gate import verdicts_by_stage
 from hybrid.publication.policy import Policy
+from hybrid.publication.verdict import Check, Verdict
 from hybrid.report.charts.figures import class_size_chart
 from hybrid.report.run.sections.privacy import disagreeing_rows, nearest_record, secret_rows, subgroup_rows
 from hybrid.report.run.sections.stages import improvement_rows, stage_verdict_rows
@@ -86,6 +87,14 @@ def test_the_gate_at_each_stage() -> None:
         "baseline": "block",
     }
     assert stage_verdict_rows(verdicts) == [("copies", ["block", "pass", "block"])]
+
+
+def test_a_rule_that_does_not_apply_or_was_not_judged_at_a_stage_is_no_pass() -> None:
+    untried, unasked = Check("copies", "not judged", "No."), Check("copies", "not judged", "No.", applies=False)
+    passed = Check("copies", "pass", "Yes.")
+    shown = {"original": (unasked,), "anonymized": (unasked, passed), "synthetic": (passed, untried), "baseline": ()}
+    rows = stage_verdict_rows({stage: Verdict.of("p 1", checks) for stage, checks in shown.items()})
+    assert rows == [("copies", ["does not apply", "pass", "not judged", "–"])]
 
 
 def test_class_sizes_of_few_records_have_no_number() -> None:

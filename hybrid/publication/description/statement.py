@@ -10,6 +10,7 @@ from collections.abc import Iterator
 from dataclasses import asdict, dataclass
 from typing import Any
 
+from hybrid.base.sentence import Sentence, sentence
 from hybrid.publication.certificate import Acceptance
 from hybrid.publication.description.description import Description
 from hybrid.publication.unfit import unfit
@@ -73,16 +74,19 @@ class Statement:
     def open_rules(self) -> Iterator[str]:
         """Sentences on rules that are not met or could not be judged, and on who accepted that."""
         for one in self.rules:
-            yield f"Rule “{one['rule']}”, {one['status']}: {one['found']}"
+            yield sentence("rule", rule=one["rule"], status=one["status"], found=one["found"])
         for one in self.accepted:
-            yield f"Accepted by {accepted_words(one)}"
+            yield sentence("accepted", words=accepted_words(one))
 
 
-def accepted_words(one: dict[str, str]) -> str:
+def accepted_words(one: dict[str, str]) -> Sentence:
     """Acceptance of a review in words: by whom, when, with which proof and reason."""
-    day = f" on {one['on']}" if one["on"] else ""
-    proof = f" ({one['proof']})" if one["proof"] else ""
-    return f"{one['by']}{day}{proof}. Reason: {one['reason']}"
+    who: str = one["by"]
+    if one["on"]:
+        who = sentence("accepted.on", who=who, day=one["on"])
+    if one["proof"]:
+        who = sentence("accepted.proof", who=who, proof=one["proof"])
+    return sentence("accepted.reason", who=who, reason=one["reason"])
 
 
 def _accepted(one: Acceptance) -> dict[str, str]:

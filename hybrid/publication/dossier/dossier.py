@@ -23,7 +23,7 @@ FACTS: dict[str, Callable[[DossierSource], Iterator[Fact]]] = {
     "copies": facts.about("copies"),
     "other_rules": facts.other_rules,
     "attacks": facts.attacks,
-    "not_attacked": facts.sentences("not_attacked"),
+    "not_attacked": facts.summary("not_attacked"),
     "rows": facts.rows,
     "made": facts.made,
     "in_short": facts.in_short(*QUESTIONS),

@@ -7,7 +7,7 @@ from typing import Any
 
 from hybrid.anonymize.models import describe
 from hybrid.anonymize.result import AnonymizationResult
-from hybrid.base.words import listed, named
+from hybrid.base.sentence import Sentence, sentence
 from hybrid.publication.criteria import Criterion, criterion_of
 from hybrid.publication.description.statement import accepted_words
 from hybrid.publication.dossier.source import DossierSource, Fact
@@ -18,7 +18,6 @@ from hybrid.publication.power import POWER, accepted_sentences, not_tried
 from hybrid.publication.private_words import NOT_COMPARED, NOT_PUBLISHED
 from hybrid.publication.private_words import account as account_words
 from hybrid.publication.private_words import terms as terms_words
-from hybrid.publication.rules.rule import text_of
 from hybrid.publication.table_facts import few
 from hybrid.publication.verdict import Check
 from hybrid.table import Role
@@ -47,23 +46,30 @@ def about(*criteria: Criterion) -> Callable[[DossierSource], Iterator[Fact]]:
 
 def _checked(source: DossierSource, check: Check) -> Fact:
     metric = f"metric {check.metric}, " if check.metric else ""
-    return Fact(
-        f"{check.rule}: {check.standing}. {check.message}", source.where("verdict.checks", f"{metric}rule {check.rule}")
-    )
+    text = sentence("dossier.check", rule=check.rule, standing=check.standing, found=check.message)
+    return Fact(text, source.where("verdict.checks", f"{metric}rule {check.rule}"))
 
 
 def _unjudged(source: DossierSource, one: Mapping[str, Any]) -> Fact:
-    ends = "" if one["ci"] is None else f" (interval {text_of(one['ci'][0])} to {text_of(one['ci'][1])})"
-    beside = "" if one["reference"] is None else f"; the reference is {text_of(one['reference'])}"
-    name = " of ".join(filter(None, (one["name"], one.get("table"), one["column"])))
-    text = f"{name}: {text_of(one['value'])}{ends}{beside}. No rule of the policy limits it."
+    text = _value(one, 4)
+    if one["reference"] is not None:
+        text = sentence("dossier.reference", found=text, n=float(one["reference"]))
+    name = one["name"]
+    for of in filter(None, (one.get("table"), one["column"])):
+        name = sentence("dossier.of", name=name, of=of)
+    text = sentence("dossier.unlimited", name=name, found=text)
     return Fact(text, source.where("metrics", f"metric {one['name']}"))
+
+
+def _value(one: Mapping[str, Any], digits: int) -> Sentence:
+    value, *ends = (round(float(number), digits) for number in (one["value"], *(one["ci"] or ())))
+    return sentence("value.interval", n=value, low=ends[0], high=ends[1]) if ends else sentence("value", n=value)
 
 
 def _not_applying(source: DossierSource, checks: Sequence[Check]) -> Iterator[Fact]:
     names = [check.rule for check in checks if not check.applies]
     if names:
-        yield Fact(f"Rules that do not apply to this table: {listed(names)}.", source.where("verdict.checks"))
+        yield Fact(sentence("dossier.not_applying", rules=tuple(names)), source.where("verdict.checks"))
 
 
 def in_short(*criteria: Criterion) -> Callable[[DossierSource], Iterator[Fact]]:
@@ -72,7 +78,7 @@ def in_short(*criteria: Criterion) -> Callable[[DossierSource], Iterator[Fact]]:
     def facts(source: DossierSource) -> Iterator[Fact]:
         lamps = [lamp for lamp in map(Lamp.from_json, source.summary["lamps"]) if lamp.criterion in criteria]
         for lamp in lamps:
-            text = f"{lamp.question} {lamp.status.capitalize()}. {lamp.sentence}"
+            text = sentence("dossier.lamp", question=lamp.question, standing=lamp.status, found=lamp.sentence)
             yield Fact(text, source.where("summary.lamps", f"criterion {lamp.criterion}"))
         if not lamps:
             yield Fact(f"{NOT_PUBLISHED} {NOT_COMPARED}", source.where("summary.not_attacked"))
@@ -82,8 +88,8 @@ def in_short(*criteria: Criterion) -> Callable[[DossierSource], Iterator[Fact]]:
 
 def terms(source: DossierSource) -> Iterator[Fact]:
     """Terms of differential privacy."""
-    for sentence in terms_words(source.config, claimed=bool(source.content.get("differential_privacy"))):
-        yield Fact(sentence, source.where("differential_privacy"))
+    for term in terms_words(source.config, claimed=bool(source.content.get("differential_privacy"))):
+        yield Fact(term, source.where("differential_privacy"))
 
 
 def other_rules(source: DossierSource) -> Iterator[Fact]:
@@ -103,11 +109,11 @@ def attacks(source: DossierSource) -> Iterator[Fact]:
     if source.is_dp:
         yield Fact(NOT_PUBLISHED, source.where("summary.not_attacked"))
     elif done:
-        yield Fact(f"{len(done)} measures of privacy were made on the table: {listed(done)}.", source.where("metrics"))
+        yield Fact(sentence("dossier.measures", n=len(done), names=tuple(done)), source.where("metrics"))
     else:
         yield Fact("No attack on the table was measured.", source.where("metrics"))
     if failed:
-        yield Fact(f"Without a result: {listed(failed)}.", source.where("metrics"))
+        yield Fact(sentence("dossier.no_result", names=tuple(failed)), source.where("metrics"))
 
 
 def control(source: DossierSource) -> Iterator[Fact]:
@@ -118,10 +124,7 @@ def control(source: DossierSource) -> Iterator[Fact]:
     yield from (Fact(text, source.where("summary.table")) for text in source.summary["table"] if "kept apart" in text)
     compared = [check for check in source.checks if check.excess is not None]
     if compared:
-        text = (
-            f"Checks that compare with people who are not in the data: {len(compared)}. What the table says of a "
-            "group, it says of them too, so it is no part of these numbers."
-        )
+        text = sentence("dossier.compared", n=len(compared))
         yield Fact(text, source.where("verdict.checks", "measured, excess, limit"))
     else:
         yield Fact("No check compares with people who are not in the data.", source.where("verdict.checks"))
@@ -148,12 +151,8 @@ def model(source: DossierSource) -> Iterator[Fact]:
         return
     yield Fact("A model was trained on records of people. No release contains it.", source.where("config.synthesize"))
     for one in found:
-        if one["state"] == "ok":
-            ends = "" if one["ci"] is None else f" (interval {one['ci'][0]:.2f} to {one['ci'][1]:.2f})"
-            found_by = f"an AUC of {one['value']:.2f}{ends}; guessing has 0.5"
-            text = f"An attacker who holds the model finds training people with {found_by}."
-        else:
-            text = "How well an attacker who holds the model finds training people was not measured."
+        unmeasured = "How well an attacker who holds the model finds training people was not measured."
+        text = sentence("dossier.model", auc=_value(one, 2)) if one["state"] == "ok" else unmeasured
         yield Fact(text, source.where("metrics", f"metric {WHITE_BOX}"))
     if not found:
         yield Fact("Whether the model gives away people it learned from was not measured.", source.where("metrics"))
@@ -161,12 +160,12 @@ def model(source: DossierSource) -> Iterator[Fact]:
 
 def open_rules(source: DossierSource) -> Iterator[Fact]:
     """Names of the rules that are not met, and of those that could not be judged."""
-    found = {"Not met": ("block", "review"), "Could not be judged": ("not judged",)}
-    for title, statuses in found.items():
+    found = {"dossier.not_met": ("block", "review"), "dossier.not_judged": ("not judged",)}
+    for template, statuses in found.items():
         open_ = [check for check in source.checks if check.decision != "pass" and check.status in statuses]
         names = list(dict.fromkeys(check.rule for check in open_))
         if names:
-            yield Fact(f"{title}: {listed(names)}.", source.where("verdict.checks"))
+            yield Fact(sentence(template, names=tuple(names)), source.where("verdict.checks"))
 
 
 def unmet(source: DossierSource) -> Iterator[Fact]:
@@ -179,7 +178,7 @@ def unmet(source: DossierSource) -> Iterator[Fact]:
         yield Fact(NOT_PUBLISHED, source.where("verdict"))
 
 
-def sentences(entry: str) -> Callable[[DossierSource], Iterator[Fact]]:
+def summary(entry: str) -> Callable[[DossierSource], Iterator[Fact]]:
     """Sentences of the summary."""
 
     def facts(source: DossierSource) -> Iterator[Fact]:
@@ -190,11 +189,11 @@ def sentences(entry: str) -> Callable[[DossierSource], Iterator[Fact]]:
 
 def size(source: DossierSource) -> Iterator[Fact]:
     """Sentences of the summary about the table; of several, each with its rows."""
-    yield from sentences("table")(source)
+    yield from summary("table")(source)
     tables = source.content.get("tables") or ()
     if tables:
-        each = listed([f"{one['name']} ({one['rows']:,} rows)" for one in tables])
-        yield Fact(f"Released tables: {each}.", source.where("tables"))
+        each = tuple(sentence("dossier.table", name=one["name"], n=one["rows"]) for one in tables)
+        yield Fact(sentence("dossier.tables", tables=each), source.where("tables"))
 
 
 def rows(source: DossierSource) -> Iterator[Fact]:
@@ -207,8 +206,8 @@ def made(source: DossierSource) -> Iterator[Fact]:
     """Steps that made the rows."""
     if source.anonymization is None and not source.is_dp:
         yield Fact("Nothing was anonymized.", source.where("anonymization"))
-    for sentence in made_words(source.config, source.anonymization):
-        yield Fact(sentence, source.where("config"))
+    for step in made_words(source.config, source.anonymization):
+        yield Fact(step, source.where("config"))
 
 
 def said(entry: str, title: str) -> Callable[[DossierSource], Iterator[Fact]]:
@@ -218,9 +217,9 @@ def said(entry: str, title: str) -> Callable[[DossierSource], Iterator[Fact]]:
         found = source.said.get(entry) or ()
         for words in (found,) if isinstance(found, str) else found:
             where = "datapackage.json: statement" if source.is_release else "manifest.json: config.publish"
-            yield Fact(f"{title}: {words}", f"{where}.{entry}")
+            yield Fact(sentence("dossier.said", title=title, words=words), f"{where}.{entry}")
         if not found:
-            yield Fact(f"{title}: the publisher has not stated it.")
+            yield Fact(sentence("dossier.not_said", title=title))
 
     return facts
 
@@ -243,9 +242,9 @@ def identifiers(source: DossierSource) -> Iterator[Fact]:
     if not names:
         yield Fact("No column is marked as the name or number of a person.", source.where("config.columns"))
     elif (source.config.get("output") or {}).get("identifiers") == "drop":
-        yield Fact(f"Columns that name a person were left out: {named(names)}.", source.where("config.output"))
+        yield Fact(sentence("named.left_out", names=tuple(names)), source.where("config.output"))
     else:
-        yield Fact(f"Columns that name a person hold made-up values: {named(names)}.", source.where("config.columns"))
+        yield Fact(sentence("named.made_up", names=tuple(names)), source.where("config.columns"))
 
 
 def columns(source: DossierSource) -> Iterator[Fact]:
@@ -254,17 +253,16 @@ def columns(source: DossierSource) -> Iterator[Fact]:
     for name, about in _columns_of(source):
         roles.setdefault(str(about.get("role") or "undecided").replace("_", "-"), []).append(name)
     for role, names in roles.items():
-        yield Fact(f"Role {role}: {named(names)}.", source.where("config.columns"))
+        yield Fact(sentence("dossier.role", role=role, names=tuple(names)), source.where("config.columns"))
 
 
 def kept_back(source: DossierSource) -> Iterator[Fact]:
     """Contents of the private zone, which no release holds."""
-    what = "A release holds" if source.is_release else "A release of this run would hold"
-    text = f"{what} no model, no seed and no key. These stay with the operator."
+    text = sentence("dossier.kept_back" if source.is_release else "dossier.kept_back.run")
     yield Fact(text, source.where("files") if source.is_release else "")
     if source.is_release:
-        yield Fact(f"Seed: {source.content['seed']}.", source.where("seed"))
-        yield Fact(f"Source: {source.content['source']['about']}.", source.where("source"))
+        yield Fact(sentence("dossier.seed", words=source.content["seed"]), source.where("seed"))
+        yield Fact(sentence("dossier.source", words=source.content["source"]["about"]), source.where("source"))
 
 
 def processing(source: DossierSource) -> Iterator[Fact]:
@@ -287,18 +285,14 @@ def anonymity(source: DossierSource) -> Iterator[Fact]:
 def _anonymized(result: AnonymizationResult) -> Iterator[str]:
     if result.k_anonymous:
         unit = "records" if result.rows_are_persons else "people"
-        smallest = f"its smallest group has {result.smallest} {unit}"
-        yield f"The intermediate table is k-anonymous with k = {result.k}: {smallest}."
-        yield from (f"It also has {describe(model)}." for model in result.models)
+        yield sentence("dossier.k", k=result.k, n=result.smallest, unit=unit)
+        yield from (sentence("dossier.model_held", model=describe(model)) for model in result.models)
     else:
         yield "The intermediate table is not k-anonymous."
-    yield f"{few(result.suppressed).capitalize()} of {few(result.records)} records were left out."
+    yield sentence("dossier.left_out", n=few(result.suppressed).capitalize(), of=few(result.records))
     for name, one in result.below.items():
-        yield (
-            f"In {name}, each row has the labels of rows of at least {one.smallest} people, those of the rows above it "
-            f"included; {few(one.suppressed)} of {few(one.records)} rows were left out. Several rows of a person "
-            "together are not counted."
-        )
+        counts = {"n": few(one.suppressed), "of": few(one.records)}
+        yield sentence("dossier.below", table=name, k=one.smallest, **counts)
     yield "None of this is promised of the released rows."
 
 
@@ -317,39 +311,38 @@ def guarantee(source: DossierSource) -> Iterator[Fact]:
 def decisions(source: DossierSource) -> Iterator[Fact]:
     """Policy, decision, approvals, draw."""
     policy, where = source.content["policy"], source.where("policy")
-    yield Fact(f"Policy {policy['name']} {policy['version']}, owner: {policy['owner']}.", where)
-    yield Fact(f"People who must accept a review under this policy: {policy['approvals']}.", where)
+    about = {"policy": f"{policy['name']} {policy['version']}", "owner": policy["owner"]}
+    yield Fact(sentence("dossier.policy", **about), where)
+    yield Fact(sentence("dossier.approvals", n=policy["approvals"]), where)
     if source.is_release or not source.is_dp:
         yield Fact(source.summary["answer"], source.where("summary.answer"))
     for one in source.content.get("acceptances", ()):
         given = {key: str(one.get(key) or "") for key in ("by", "reason", "proof")}
         words = accepted_words(given | {"on": str(one.get("at") or "")[:10]})
-        yield Fact(f"Accepted by {words}", source.where("acceptances"))
+        yield Fact(sentence("accepted", words=words), source.where("acceptances"))
     if "draw" in source.content:
-        yield Fact(f"Judged as the {source.content['draw']['words']}.", source.where("draw"))
+        yield Fact(sentence("dossier.draw", draw=source.content["draw"]["words"]), source.where("draw"))
     if not source.is_release:
-        private, other = "The operator's report has its verdict.", "Publishing judges it with all earlier releases."
-        rest = private if source.is_dp else other
-        yield Fact(f"The run is not published. {rest}")
-    if source.withdrawn:
-        yield Fact(f"The release was withdrawn on {source.withdrawn}", "withdrawn.json")
+        yield Fact(sentence("dossier.unpublished.private" if source.is_dp else "dossier.unpublished"))
+    if source.withdrawn is not None:
+        yield Fact(sentence("dossier.withdrawn", **source.withdrawn), "withdrawn.json")
 
 
 def roles(source: DossierSource) -> Iterator[Fact]:
     """Person who decided what each column is."""
     roles = source.content.get("roles") or {}
     if roles.get("decided_by"):
-        text = f"{roles['decided_by']} decided what each column is, on {roles['date']}."
+        text = sentence("decided", who=roles["decided_by"], day=roles["date"])
         yield Fact(text, source.where("roles"))
     else:
-        yield Fact("Nobody has put a name to what each column is.", source.where("roles"))
+        yield Fact(sentence("decided.nobody"), source.where("roles"))
 
 
 def signature(source: DossierSource) -> Iterator[Fact]:
     """Key that signed the release."""
     signing = source.content.get("signing") or {}
     if signing:
-        text = f"The release is signed by key {signing['keyid']} ({signing['scheme']})."
+        text = sentence("dossier.signed", key=signing["keyid"], scheme=signing["scheme"])
         yield Fact(text, source.where("signing"))
         yield Fact("Who that key belongs to was not checked here: hybrid verify DIR --key PUBLIC does so.")
     else:
@@ -360,8 +353,8 @@ def unit(source: DossierSource) -> Iterator[Fact]:
     """Unit that differential privacy protects."""
     budget = source.content["differential_privacy"]
     where = source.where("differential_privacy")
-    yield Fact(f"Protected unit: {budget['unit']}.", where)
-    yield Fact(f"Rows of one person that are used: at most {budget['rows_per_person']}.", where)
+    yield Fact(sentence("dossier.unit", unit=budget["unit"]), where)
+    yield Fact(sentence("dossier.rows_per_person", n=budget["rows_per_person"]), where)
 
 
 def account(source: DossierSource) -> Iterator[Fact]:

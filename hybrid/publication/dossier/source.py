@@ -12,8 +12,9 @@ from hybrid.base.errors import DataError, VerificationError
 from hybrid.base.manifest import MANIFEST
 from hybrid.base.ownership import CERTIFICATE
 from hybrid.base.regular_file import read_json
+from hybrid.base.sentence import with_sentences
 from hybrid.publication.description.description import PublishOptions
-from hybrid.publication.facts import FACTS
+from hybrid.publication.facts import FACTS, SENTENCES
 from hybrid.publication.finished_run import checked_json, read_run, refuse_without_claim
 from hybrid.publication.folder import read_mark
 from hybrid.publication.private_words import is_dp
@@ -43,8 +44,8 @@ class DossierSource:
     """The publisher's own words: ``source``, ``uses``, ``limits_of_use``, ``license``, ``contact``."""
     is_release: bool
     """Whether it is a published release, which was verified; else a run that is not published."""
-    withdrawn: str = ""
-    """When, by whom and why it was withdrawn; empty if it was not."""
+    withdrawn: Mapping[str, str] | None = None
+    """When, by whom and why it was withdrawn (day, who, reason); None if it was not."""
     language: str | None = None
     """Language of the publisher's words (BCP 47), where it was stated."""
 
@@ -114,18 +115,27 @@ def _released(folder: Path) -> DossierSource:
     problems = verify(folder)
     if problems:
         raise VerificationError(problems)
-    content: Mapping[str, Any] = read_json(folder / CERTIFICATE)
+    certificate = read_json(folder / CERTIFICATE)
+    content = _stated(certificate, certificate)
     if "summary" not in content:
         raise DataError(f"{folder}: this release is of an early version, whose certificate has no summary")
     described = read_json(folder / PACKAGE) if (folder / PACKAGE).exists() else {}
-    said = dict(described.get("statement") or {})
+    said = dict(_stated(described.get("statement") or {}, certificate))
     said["license"] = next((one.get("name") or one.get("path") for one in described.get("licenses") or ()), None)
     roles = {one["role"]: one["title"] for one in described.get("contributors") or () if "role" in one}
     mark = read_mark(folder)
-    withdrawn = "" if mark is None else f"{str(mark.get('at'))[:10]} by {mark.get('by')}: {mark.get('reason')}"
+    withdrawn = None
+    if mark is not None:
+        withdrawn = {"day": str(mark.get("at"))[:10], "who": str(mark.get("by")), "reason": str(mark.get("reason"))}
     croissant = read_json(folder / CROISSANT) if (folder / CROISSANT).exists() else {}
     contact, language = roles.get("contact"), croissant.get("inLanguage")
     return DossierSource(content, said | {"contact": contact}, is_release=True, withdrawn=withdrawn, language=language)
+
+
+def _stated(content: Mapping[str, Any], facts: Mapping[str, Any]) -> Mapping[str, Any]:
+    """Content with the sentences that the facts have the templates of."""
+    stated: Mapping[str, Any] = with_sentences(content, facts.get(SENTENCES, {}))
+    return stated
 
 
 def _finished(folder: Path) -> DossierSource:
@@ -133,7 +143,8 @@ def _finished(folder: Path) -> DossierSource:
     refuse_without_claim(run.manifest)
     if FACTS not in run.manifest["files"]:
         raise DataError(f"{folder}: the run is of an earlier version and has no {FACTS}", hint="run it again")
-    content = checked_json(folder, FACTS, run.manifest["files"][FACTS]["sha256"])
+    facts = checked_json(folder, FACTS, run.manifest["files"][FACTS]["sha256"])
+    content = _stated(facts, facts)
     own = PublishOptions.model_validate(run.manifest["config"].get("publish") or {})
     said = {"source": own.source, "uses": own.uses, "limits_of_use": own.not_for, "license": own.license}
     contact = own.contact and own.contact.name

@@ -7,14 +7,12 @@ from operator import itemgetter
 from typing import Literal
 
 from hybrid.anonymize.result import AnonymizationResult
+from hybrid.base.sentence import sentence
 from hybrid.evaluation.measure import Direction
 from hybrid.publication.actions import NoiseName
-from hybrid.publication.rules.rule import Facts, JudgedNumber, PolicyRule, RuleKind, limited, missing, text_of
+from hybrid.publication.rules.rule import Facts, JudgedNumber, PolicyRule, RuleKind, limited, missing
 from hybrid.publication.table_facts import few, public_household
 from hybrid.publication.verdict import Check
-
-_NOTHING = "nothing was anonymized"
-_WHOLE = "the whole table, from which the records learned from were drawn,"
 
 
 class AnonymityRule(PolicyRule):
@@ -48,40 +46,37 @@ class AnonymityRules(RuleKind[AnonymityRule]):
 
 def _check(rule: AnonymityRule, anonymization: AnonymizationResult | None, private: bool) -> Check:
     if anonymization is None:
-        reason = "nothing was anonymized; noise protects people instead (privacy.mode dp)" if private else _NOTHING
-        return missing(rule, reason, "anonymization")
+        return missing(rule, sentence("nothing_anonymized.noise" if private else "nothing_anonymized"), "anonymization")
     match rule.quantity:
         case "k" | "household_risk" if not anonymization.k_anonymous:
-            return missing(rule, "the techniques make no groups that look alike in all quasi-identifiers")
+            return missing(rule, sentence("no_groups"))
         case "k":
             size, unit = min(one.smallest for one in anonymization.tables), anonymization.unit
-            learned = "the table learned from" if anonymization.drawn is None else _WHOLE
-            words = f"The smallest group of {unit} that look alike in {learned} has {size}"
-            return limited(rule, JudgedNumber(size, words, f"smallest equivalence class: {size}"))
+            whole = "smallest_group" if anonymization.drawn is None else "smallest_group.whole"
+            words = sentence(whole, unit=unit, n=size)
+            return limited(rule, JudgedNumber(size, words, sentence("details.smallest", n=size)))
         case "l":
             found = [model["l"] for model in anonymization.models if model.get("model") == "l_diversity"]
             if not found:
-                return missing(rule, "no variety of sensitive values was asked for in each group", "l_diversity")
-            words = f"Each group has a variety of sensitive values of {text_of(min(found))}"
-            return limited(
-                rule, JudgedNumber(min(found), words, f"l of the l-diversity in force: {text_of(min(found))}")
-            )
+                return missing(rule, sentence("no_diversity"), "l_diversity")
+            l_ = float(min(found))
+            return limited(rule, JudgedNumber(l_, sentence("diversity", n=l_), sentence("details.diversity", n=l_)))
         case "household_risk":
             if anonymization.household is None:
-                return missing(rule, "no households are known: data.household names no column", "households")
+                return missing(rule, sentence("no_households"), "households")
             risk, most = anonymization.household["risk_max"], public_household(anonymization.household)["risk_max"]
-            words = (
-                "Of every household in the table learned from, at least one member is recognized with a "
-                f"probability of at most {text_of(100 * most)} %"
+            words = sentence("household", n=float(100 * most))
+            return limited(
+                rule, JudgedNumber(risk, words, sentence("details.household", n=float(most)), 100, "percent")
             )
-            return limited(rule, JudgedNumber(risk, words, f"risk of households: at most {text_of(most)}", 100, " %"))
         case "suppressed_share":
             if not anonymization.records:
-                return missing(rule, "there were no records")
+                return missing(rule, sentence("no_records"))
             share, anonymization = max(((_left_out(one), one) for one in anonymization.tables), key=itemgetter(0))
-            words = f"Of the records, {text_of(float(f'{100 * share:.2g}'))} % were left out"
-            details = f"suppressed: {few(anonymization.suppressed)} of {few(anonymization.records)}"
-            return limited(rule, JudgedNumber(share, words, details, 100, " %"))
+            words = sentence("left_out", n=float(f"{100 * share:.2g}"))
+            counts = few(anonymization.suppressed), few(anonymization.records)
+            details = sentence("details.suppressed", n=counts[0], of=counts[1])
+            return limited(rule, JudgedNumber(share, words, details, 100, "percent"))
 
 
 def _left_out(anonymization: AnonymizationResult) -> float:

@@ -7,11 +7,12 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cached_property
 
+from hybrid.base.sentence import Fact, Sentence, sentence
 from hybrid.evaluation.display import displayed, excess_range, range_of, spans, within
 from hybrid.evaluation.engine.intervals import quantile, simultaneous
 from hybrid.evaluation.measure import Measure, MetricResult, NotComputable, Subject
 from hybrid.evaluation.registry import REGISTRY
-from hybrid.publication.rules.rule import JudgedNumber, text_of
+from hybrid.publication.rules.rule import JudgedNumber
 
 MEASURED = 0.95
 """Confidence of the intervals of an evaluation."""
@@ -40,11 +41,11 @@ class Compared:
         return displayed(self.metric, self.outcome)
 
     @property
-    def details(self) -> str:
-        return f"{self.subject}: {measure_text(self.shown)}"
+    def details(self) -> Sentence:
+        return sentence("details", subject=self.subject, measured=measure_text(self.shown))
 
-    def difference(self, number: float) -> str:
-        return text_of(within(number, spans(range_of(self.metric))))
+    def difference(self, number: float) -> float:
+        return within(number, spans(range_of(self.metric)))
 
 
 @dataclass(frozen=True)
@@ -70,34 +71,41 @@ def _high(about: Compared) -> JudgedNumber | str:
 
 def _end(about: Compared, end: float | None, shown: float | None, name: str) -> JudgedNumber | str:
     if end is None or shown is None:
-        return "the value has no interval"
-    words = f"{_measured(about)}. The {name} end counts: {text_of(shown)}"
-    return JudgedNumber(end, words, f"{about.details}; judged by its {name} end")
+        return sentence("no_interval")
+    words = sentence("score.low_end" if name == "low" else "score.high_end", score=_measured(about), n=shown)
+    judged = sentence("details.low_end" if name == "low" else "details.high_end", details=about.details)
+    return JudgedNumber(end, words, judged)
 
 
 def _difference(about: Compared) -> JudgedNumber | str:
     if about.outcome.reference is None or about.shown.reference is None:
-        return "there is no reference to compare with"
+        return sentence("no_reference")
     difference = about.outcome.value - about.outcome.reference
-    words = (
-        f"{_measured(about)}; the reference is {text_of(about.shown.reference)}, "
-        f"a difference of {about.difference(difference)}"
-    )
-    details = f"{about.details}; {about.difference(difference)} from the reference"
+    at: dict[str, Fact] = {"difference": about.difference(difference)}
+    said: dict[str, Fact] = {"score": _measured(about), "n": about.shown.reference}
     metric, interval = REGISTRY.get(about.metric), about.outcome.details.get("difference_interval")
     if metric is None or metric.family == "privacy" or interval is None:
+        words, details = (
+            sentence("score.reference", **said, **at),
+            sentence("details.reference", details=about.details, **at),
+        )
         return JudgedNumber(difference, words, details)
+    at |= {"low": about.difference(interval[0]), "high": about.difference(interval[1])}
+    words = sentence("score.reference.between", **said, **at)
+    details = sentence("details.reference.between", details=about.details, **at)
     # Of what a table is good for, as of everything that is lost, the end that chance does not explain.
     name, end = ("high", interval[1]) if metric.direction == "higher" else ("low", interval[0])
-    ends = f" (between {about.difference(interval[0])} and {about.difference(interval[1])})"
-    counts = f"The {name} end counts: {about.difference(end)}"
-    return JudgedNumber(end, f"{words}{ends}. {counts}", f"{details}{ends}; judged by its {name} end")
+    return JudgedNumber(
+        end,
+        sentence(f"score.{name}_end", score=words, n=about.difference(end)),
+        sentence(f"details.{name}_end", details=details),
+    )
 
 
 def _excess(about: Compared) -> JudgedNumber | str:
     """The end of the widened interval that says most: above 0 a leak, below 0 rows that keep away from people."""
     if about.outcome.excess is None:
-        return "there is nothing to compare with: no people that the generator has not seen"
+        return sentence("nobody_unseen")
     value, low, high = about.outcome.excess
     factor = _factor(about)
     judged = factor - about.strictness / _errors(MEASURED, about.outcome.together)
@@ -105,45 +113,43 @@ def _excess(about: Compared) -> JudgedNumber | str:
         *(value - factor * (value - low), value + factor * (high - value)),
         *(value - judged * (value - low), value + judged * (high - value)),
     )
-    repeated = about.strictness > 0
-    end, limits = "high" if most < 0 else "low", excess_range(about.metric)
-    value, low, high = (within(number, limits) for number in (value, low, high))
-    details = (
-        f"{about.subject}: {text_of(about.shown.value)}, {text_of(value)} above people never seen "
-        f"({text_of(low)} to {text_of(high)} for all rules of its kind together); judged by the {end} end"
+    value, low, high = (within(number, excess_range(about.metric)) for number in (value, low, high))
+    details = sentence(
+        "details.excess.high" if most < 0 else "details.excess.low",
+        subject=about.subject,
+        value=about.shown.value,
+        excess=value,
+        low=low,
+        high=high,
     )
-    words = (
-        f"The score is {per_thousand(abs(value))} in 1,000 {'below' if value < 0 else 'above'} that of people who are "
-        f"not in the data (between {per_thousand(low)} and {per_thousand(high)})"
-    )
-    if repeated:
-        words += "; it is judged more strictly, being a repeated draw"
+    ends = {"low": per_thousand(low), "high": per_thousand(high)}
+    words = sentence("excess.below" if value < 0 else "excess.above", n=per_thousand(abs(value)), **ends)
+    if about.strictness > 0:
+        words = sentence("excess.repeated", found=words)
     if most < 0:
-        words += ", so the rows keep away from the people in the data, which gives these away, too"
+        words = sentence("excess.away", found=words)
     number = -most if most < 0 else least
     blocks = -math.inf if most < 0 else None
-    return JudgedNumber(number, words, details, 1000, " in 1,000", blocks=blocks, excess=(value, low, high))
+    return JudgedNumber(number, words, details, 1000, "in_1000", blocks=blocks, excess=(value, low, high))
 
 
 def _both_ends(about: Compared) -> JudgedNumber | str:
     """The ends of the interval: what is not ruled out asks for a review, what is certain blocks."""
     shown, reference = about.shown, about.outcome.reference
     if shown.low is None or shown.high is None or reference is None:
-        return "the value has no interval, or nothing to compare with"
+        return sentence("no_interval_or_reference")
     stricter = about.strictness / _errors(MEASURED, about.outcome.together)
     low = shown.value - (1 - stricter) * (shown.value - shown.low)
     high = shown.value + (1 + stricter) * (shown.high - shown.value)
-    words = (
-        f"The right answer is found in {_of_100(shown.value)} of 100 cases, where guessing finds {_of_100(reference)}. "
-        f"Up to {_of_100(high)} cannot be ruled out"
-    )
+    cases = {"n": _of_100(shown.value), "guessing": _of_100(reference), "most": _of_100(high)}
+    words = sentence("right_answers", **cases)
     excess = (shown.value - reference, low - reference, high - reference)
-    details = f"{about.details}; judged by both ends"
-    return JudgedNumber(high, words, details, 100, " of 100", blocks=low, excess=excess, zero=reference)
+    details = sentence("details.both_ends", details=about.details)
+    return JudgedNumber(high, words, details, 100, "of_100", blocks=low, excess=excess, zero=reference)
 
 
-def _of_100(share: float) -> str:
-    return text_of(round(100 * min(max(share, 0.0), 1.0), 1))
+def _of_100(share: float) -> float:
+    return round(100 * min(max(share, 0.0), 1.0), 1)
 
 
 def _factor(about: Compared) -> float:
@@ -161,44 +167,49 @@ def _errors(confidence: float, together: int) -> float:
     return quantile(simultaneous(confidence, together))
 
 
-def per_thousand(share: float) -> str:
+def per_thousand(share: float) -> float:
     """A share as a number in 1,000, with three significant digits."""
-    return text_of(float(f"{1000 * share:.3g}"))
+    return float(f"{1000 * share:.3g}")
 
 
 def _stage_difference(about: Compared) -> JudgedNumber | str:
     if about.other is None or isinstance(about.other.outcome, NotComputable):
-        return f"it was not measured on the {about.stage} table"
+        return sentence("not_on_stage", stage=str(about.stage))
     difference = about.outcome.value - about.other.outcome.value
-    other, apart = text_of(displayed(about.metric, about.other.outcome).value), about.difference(difference)
-    words = f"{_measured(about)}; on the {about.stage} table it is {other}, a difference of {apart}"
-    return JudgedNumber(difference, words, f"{about.details}, at stage {about.stage} {other}; difference {apart}")
+    other, apart = displayed(about.metric, about.other.outcome).value, about.difference(difference)
+    at: dict[str, Fact] = {"stage": str(about.stage), "n": other, "difference": apart}
+    words = sentence("score.stage", score=_measured(about), **at)
+    return JudgedNumber(difference, words, sentence("details.stage", details=about.details, **at))
 
 
-def _measured(about: Compared) -> str:
-    outcome, said = about.shown, about.shown.details.get("said")
-    text = f"{f'{said}. ' if said else ''}The score is {text_of(outcome.value)}"
-    if outcome.low is not None and outcome.high is not None:
-        text += f" (between {text_of(outcome.low)} and {text_of(outcome.high)})"
-    return f"{text}{_scale(about.metric)}"
+def _measured(about: Compared) -> Sentence:
+    outcome = about.shown
+    if outcome.low is None or outcome.high is None:
+        score = sentence("score", n=outcome.value)
+    else:
+        score = sentence("score.between", n=outcome.value, low=outcome.low, high=outcome.high)
+    said, ends = outcome.details.get("said"), _ends(about.metric)
+    score = score if ends is None else sentence("score.scale", score=score, best=ends[0], worst=ends[1])
+    return sentence("score.of", said=said, score=score) if said else score
 
 
-def _scale(name: str) -> str:
-    """Meaning of the ends of a metric's scale; empty where one is open, or the name unknown."""
+def _ends(name: str) -> tuple[float, float] | None:
+    """Best and worst of a metric; None where its scale is open, or the name unknown."""
     metric = REGISTRY.get(name)
     if metric is None:
-        return ""
+        return None
     ends = (metric.low, metric.high) if metric.direction == "lower" else (metric.high, metric.low)
     best, worst = ends[0] if metric.copy is None else metric.copy, ends[1]
-    return "" if best is None or worst is None else f"; best is {text_of(best)}, worst {text_of(worst)}"
+    return None if best is None or worst is None else (best, worst)
 
 
-def measure_text(outcome: Measure) -> str:
+def measure_text(outcome: Measure) -> Sentence:
     """Value, interval and reference in words."""
-    text = text_of(outcome.value)
-    if outcome.low is not None and outcome.high is not None:
-        text += f" (interval {text_of(outcome.low)} to {text_of(outcome.high)})"
-    return text if outcome.reference is None else f"{text}, reference {text_of(outcome.reference)}"
+    if outcome.low is None or outcome.high is None:
+        found = sentence("value", n=outcome.value)
+    else:
+        found = sentence("value.interval", n=outcome.value, low=outcome.low, high=outcome.high)
+    return found if outcome.reference is None else sentence("value.reference", found=found, n=outcome.reference)
 
 
 COMPARISONS: dict[str, Comparison] = {

@@ -8,10 +8,11 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Literal
 
+from hybrid.base.sentence import sentence
 from hybrid.evaluation.measure import Direction
 from hybrid.publication.actions import NoiseName
 from hybrid.publication.composition import Exposure
-from hybrid.publication.rules.rule import Facts, JudgedNumber, PolicyRule, RuleKind, limited, missing, text_of
+from hybrid.publication.rules.rule import Facts, JudgedNumber, PolicyRule, RuleKind, limited, missing
 from hybrid.publication.table_facts import ROUNDED_TO, few
 from hybrid.publication.verdict import Check
 
@@ -47,23 +48,20 @@ class HistoryRules(RuleKind[HistoryRule]):
 
 def _check(rule: HistoryRule, exposure: Exposure | str, lacks: str | None) -> Check:
     if isinstance(exposure, str):
-        return missing(rule, f"what this and all earlier releases give away together: {exposure}", lacks)
+        return missing(rule, sentence("together.unknown", reason=exposure), lacks)
     earlier = exposure.releases - 1
-    together = (
-        f"this and {earlier} earlier {'releases' if earlier > 1 else 'release'} together"
-        if earlier
-        else "this release alone"
-    )
+    releases = sentence("together", n=earlier) if earlier else sentence("alone")
     match rule.quantity:
         case "exposed_share":
             share = exposure.exposed_share
-            some = f"{text_of(100 * share)} % of the" if exposure.exposed >= ROUNDED_TO else few(exposure.exposed)
-            words = f"By {together}, {some} records are in groups of fewer than {exposure.k}"
-            details = (
-                f"in joint classes of fewer than k = {exposure.k}: {few(exposure.exposed)} of "
-                f"{few(exposure.records)}, {few(exposure.departed)} of them no longer in the source"
-            )
-            return limited(rule, JudgedNumber(share, words, details, 100, " %"))
+            if exposure.exposed >= ROUNDED_TO:
+                words = sentence("exposed.percent", releases=releases, n=float(100 * share), k=exposure.k)
+            else:
+                words = sentence("exposed", releases=releases, n=few(exposure.exposed), k=exposure.k)
+            counts = few(exposure.exposed), few(exposure.records), few(exposure.departed)
+            details = sentence("details.exposed", k=exposure.k, n=counts[0], of=counts[1], departed=counts[2])
+            return limited(rule, JudgedNumber(share, words, details, 100, "percent"))
         case "smallest_joint_class":
-            words = f"By {together}, the smallest group of records that look alike has {exposure.smallest}"
-            return limited(rule, JudgedNumber(exposure.smallest, words, f"smallest joint class: {exposure.smallest}"))
+            n = exposure.smallest
+            words = sentence("smallest_joint", releases=releases, n=n)
+            return limited(rule, JudgedNumber(n, words, sentence("details.smallest_joint", n=n)))

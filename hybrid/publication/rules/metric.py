@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Literal, Self
 from pydantic import model_validator
 
 from hybrid.base.errors import Problem
+from hybrid.base.sentence import sentence, sentences
 from hybrid.evaluation import REGISTRY
 from hybrid.evaluation.measure import Direction, Evaluation, MetricResult, NotComputable, Subject
 from hybrid.evaluation.registry import RENAMED
@@ -16,7 +17,7 @@ from hybrid.evaluation.trust import Needed, TrustLeague
 from hybrid.publication.actions import NoiseName
 from hybrid.publication.criteria import criterion_of
 from hybrid.publication.rules.comparisons import COMPARISONS, MEASURED, Compared
-from hybrid.publication.rules.rule import Facts, JudgedNumber, PolicyRule, RuleKind, limited, missing, text_of
+from hybrid.publication.rules.rule import Facts, JudgedNumber, PolicyRule, RuleKind, limited, missing
 from hybrid.publication.verdict import Check
 
 _NO_TRUST = "measure a table like this one in a laboratory (hybrid lab) and name its league, or judge by another metric"
@@ -100,14 +101,14 @@ class MetricRules(RuleKind[MetricRule]):
         """Compare every metric that the rule is about with the limits."""
         metrics = about(rule, facts.evaluation)
         if not metrics:
-            check = missing(rule, "it is not among the metrics of this run", details=_subject(rule, rule.column))
+            check = missing(rule, sentence("not_measured"), details=_subject(rule, rule.column))
             yield _about_release(check, rule)
         for metric in metrics:
             found, subject = _compared(rule, metric, facts), _subject(rule, metric.column, metric.table)
             lacks = metric.outcome.lacks if isinstance(metric.outcome, NotComputable) else None
             check = missing(rule, found, lacks, subject) if isinstance(found, str) else limited(rule, found)
             if check.status in ("review", "block") and rule.stage == "synthetic":
-                check = replace(check, message=" ".join([check.message, *_broken(metric)]))
+                check = replace(check, found=sentences(check.found, _broken(metric)))
             check = _with_trust(check, rule, metric.column, facts.league)
             worst = "" if criterion_of(rule.metric) is not None else _worst(metric)
             yield replace(_about_release(check, rule, metric.column, metric.table), subject=worst)
@@ -142,13 +143,12 @@ def about(rule: MetricRule, evaluation: Evaluation) -> list[MetricResult]:
     return [metric for metric in measured if rule.column in (None, metric.column)]
 
 
-def _broken(metric: MetricResult) -> Iterator[str]:
-    """Sentence that names the constraints that rows of the released table break."""
+def _broken(metric: MetricResult) -> str:
+    """Sentence that names the constraints that rows of the released table break; empty without one."""
     details, n = ({}, 0) if isinstance(metric.outcome, NotComputable) else (metric.outcome.details, metric.outcome.n)
     rows = {rule: round(share * n) for rule, share in details.get("rules", {}).items()}
-    broken = [f"{rule} (rows that break it: {count:,})" for rule, count in rows.items() if count]
-    if broken:
-        yield f"Not kept: {'; '.join(broken)}."
+    broken = [sentence("broken.rule", rule=rule, n=count) for rule, count in rows.items() if count]
+    return sentence("broken", rules=sentences(*broken, between="further")) if broken else ""
 
 
 def _worst(metric: MetricResult) -> str:
@@ -159,21 +159,17 @@ def _worst(metric: MetricResult) -> str:
 def _thrown_out(metric: MetricResult) -> Iterator[Check]:
     """Review of a table without many of the rows that were drawn or learned, since these break constraints."""
     details = {} if isinstance(metric.outcome, NotComputable) else metric.outcome.details
-    gone = {
-        "rows that the generator drew were thrown out": details.get("draws_thrown_out", 0.0),
-        "records of the source were left out": details.get("records_left_out", 0.0),
-    }
-    found = [f"{text_of(round(100 * share))} % of the {what}" for what, share in gone.items() if share > MOST_THROWN]
-    if found:
-        where = f"About {metric.table}: " if metric.table else ""
-        yield Check(
-            THROWN_OUT,
-            "review",
-            f"{where}{' and '.join(found)}, since they break constraints and no other values fit them. "
-            "What these rows had in common is now too rare",
-            "loosen or remove a constraint that few rows keep: `hybrid check` lists them",
-            table=metric.table,
-        )
+    shares = details.get("draws_thrown_out", 0.0), details.get("records_left_out", 0.0)
+    drawn, records = (round(100 * share) if share > MOST_THROWN else 0 for share in shares)
+    if drawn and records:
+        found = sentence("thrown_out.both", drawn=drawn, records=records)
+    elif drawn or records:
+        found = sentence("thrown_out.drawn" if drawn else "thrown_out.records", n=drawn or records)
+    else:
+        return
+    found = sentence("about", place=metric.table, found=found) if metric.table else found
+    hint = "loosen or remove a constraint that few rows keep: `hybrid check` lists them"
+    yield Check(THROWN_OUT, "review", found, hint, table=metric.table)
 
 
 def _with_trust(check: Check, rule: MetricRule, column: str | None, league: TrustLeague | None) -> Check:
@@ -182,29 +178,31 @@ def _with_trust(check: Check, rule: MetricRule, column: str | None, league: Trus
         return check
     trust = None if league is None else league.of(rule.metric, column)
     if league is not None and trust is not None and trust.reaches(rule.needs_trust):
-        return replace(check, message=f"{check.message} Of the metric, {league.words} says: {trust.sentence}.")
+        said = sentence("trust", league=league.words, trust=trust.sentence)
+        return replace(check, found=sentences(check.found, said))
     if league is None:
-        said = "the policy names no league that says how far it can be trusted"
+        reason = sentence("trust.no_league", needed=rule.needs_trust)
     elif trust is None:
-        said = f"{league.words} did not try it"
+        reason = sentence("trust.not_tried", needed=rule.needs_trust, league=league.words)
     else:
-        said = f"{league.words} says of it: {trust.sentence}"
-    reason = f"the policy needs a metric that is {rule.needs_trust} or better, and {said}"
+        facts = {"needed": rule.needs_trust, "league": league.words, "trust": trust.sentence}
+        reason = sentence("trust.too_low", **facts)
     return replace(missing(rule, reason, details=check.details), hint=_NO_TRUST)
 
 
 def _about_release(check: Check, rule: MetricRule, column: str | None = None, table: str | None = None) -> Check:
     """The check with its table, column and metric."""
     place = ", ".join(part for part in (table, column) if part)
-    message = f"About {place}: {check.message}" if place else check.message
+    found = sentence("about", place=place, found=check.found) if place else check.found
     about = rule.metric if rule.stage == "synthetic" else None
-    return replace(check, message=message, metric=about, column=column, table=table)
+    return replace(check, found=found, metric=about, column=column, table=table)
 
 
 def _subject(rule: MetricRule, column: str | None, table: str | None = None) -> str:
     """A metric by the program's own names."""
     name = ".".join(part for part in (table, column) if part)
-    return f"{rule.metric} of {name} at stage {rule.stage}" if name else f"{rule.metric} at stage {rule.stage}"
+    at = {"metric": rule.metric, "stage": rule.stage}
+    return sentence("subject.of", name=name, **at) if name else sentence("subject", **at)
 
 
 def _compared(rule: MetricRule, metric: MetricResult, facts: Facts) -> JudgedNumber | str:

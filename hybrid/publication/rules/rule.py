@@ -12,6 +12,7 @@ from pydantic import Field, model_validator
 from hybrid.anonymize.result import AnonymizationResult
 from hybrid.base.errors import Problem
 from hybrid.base.options import Options
+from hybrid.base.sentence import sentence, sentences
 from hybrid.evaluation.measure import NOTHING_TO_LEAK, Direction, Evaluation, MayLack
 from hybrid.evaluation.trust import TrustLeague
 from hybrid.publication.actions import ActionName, NoiseName
@@ -86,9 +87,21 @@ class PolicyRule(Options):
         return self
 
 
-NOT_RULED_OUT = "More than that was not found, but with so few people it cannot be ruled out."
-"""What is said of a number that passes although the upper end of its interval is beyond the limit."""
-_MAY_BE_CHANCE = "It may be chance, but so large a leak cannot be ruled out."
+Unit = Literal["", "percent", "in_1000", "of_100"]
+_ALLOWED: dict[Direction, dict[Unit, str]] = {
+    "lower": {
+        "": "allowed.most",
+        "percent": "allowed.most.percent",
+        "in_1000": "allowed.most.in_1000",
+        "of_100": "allowed.most.of_100",
+    },
+    "higher": {
+        "": "allowed.least",
+        "percent": "allowed.least.percent",
+        "in_1000": "allowed.least.in_1000",
+        "of_100": "allowed.least.of_100",
+    },
+}
 AnyRule = TypeVar("AnyRule", bound=PolicyRule)
 
 
@@ -164,12 +177,12 @@ class JudgedNumber:
 
     number: float
     words: str
-    """Plain sentence of what was found, without its full stop."""
+    """What was found, without a full stop; all languages have it if it is a :class:`~hybrid.base.sentence.Sentence`."""
     details: str = ""
     """The finding by the program's own names."""
     scale: float = 1.0
     """Factor between the limits and what the words count in: 1000 for "in 1,000"."""
-    unit: str = ""
+    unit: Unit = ""
     """Unit of the scaled limit."""
     blocks: float | None = None
     """Number that the limit for block is about, where that is another one."""
@@ -191,9 +204,8 @@ def limited(rule: PolicyRule, found: JudgedNumber) -> Check:
     elif _beyond(rule, found.number, rule.review):
         status = "review"
     assert limit is not None
-    bound = "at most" if rule.better == "lower" else "at least"
-    message = f"{found.words}; allowed is {bound} {text_of(limit * found.scale)}{found.unit}."
-    check = replace(_said(rule, status, message), details=found.details)
+    words = sentence(_ALLOWED[rule.better][found.unit], found=found.words, limit=float(limit * found.scale))
+    check = replace(_said(rule, status, words), details=found.details)
     if found.excess is None:
         return check
     value, *ends = found.excess
@@ -202,7 +214,7 @@ def limited(rule: PolicyRule, found: JudgedNumber) -> Check:
     if judged.standing != "not ruled out":
         return judged
     more = value > limit - found.zero
-    return replace(judged, message=f"{message} {_MAY_BE_CHANCE if more else NOT_RULED_OUT}")
+    return replace(judged, found=sentences(words, sentence("may_be_chance" if more else "not_ruled_out")))
 
 
 def _beyond(rule: PolicyRule, number: float, limit: float | None) -> bool:
@@ -217,23 +229,16 @@ def missing(rule: PolicyRule, reason: str, lacks: str | None = None, details: st
     ``lacks`` is the one thing for want of which it does not exist, ``details`` the number by the program's own names.
     """
     if lacks in NOTHING_TO_LEAK:
-        message = f"Does not apply: {reason}. So it cannot tell more of people in the data than of others."
-        return Check(rule.name, "not judged", message, applies=False, details=details)
+        found = sentence("missing.nothing_to_leak", reason=reason)
+        return Check(rule.name, "not judged", found, applies=False, details=details)
     if lacks in rule.applies_if:
-        message = f"Does not apply: {reason}. The policy does not ask for it then."
-        return Check(rule.name, "not judged", message, applies=False, details=details)
+        found = sentence("missing.not_asked", reason=reason)
+        return Check(rule.name, "not judged", found, applies=False, details=details)
     status: Status = "block" if rule.if_not_computable == "block" else "not judged"
-    message = f"Cannot tell: {reason}. Not measured, so not passed."
-    return replace(_said(rule, status, message), details=details)
+    return replace(_said(rule, status, sentence("missing", reason=reason)), details=details)
 
 
-def _said(rule: PolicyRule, status: Status, message: str) -> Check:
+def _said(rule: PolicyRule, status: Status, found: str) -> Check:
     if status == "pass":
-        return Check(rule.name, status, message)
-    return Check(rule.name, status, f"{message} {rule.reason}", rule.hint, reason=rule.reason)
-
-
-def text_of(number: float) -> str:
-    """A number with four significant digits, without powers of ten."""
-    text = f"{float(f'{number:.4g}'):,.10f}".rstrip("0").rstrip(".")
-    return "0" if text == "-0" else text
+        return Check(rule.name, status, found)
+    return Check(rule.name, status, found, rule.hint, reason=rule.reason)

@@ -10,8 +10,8 @@ from markupsafe import Markup
 from hybrid.anonymize.models import describe
 from hybrid.anonymize.result import AnonymizationResult
 from hybrid.base.arrays import Array
+from hybrid.base.words import text_of
 from hybrid.publication.guarantee import household_sentence, loss_sentence, masks_values, technique_sentences
-from hybrid.publication.rules.rule import text_of
 from hybrid.publication.table_facts import few
 from hybrid.report.charts.figures import class_size_chart, percent, trade_off_chart
 from hybrid.report.run.inputs import ReportInputs
@@ -65,7 +65,7 @@ TEMPLATE = """\
 <p class="note small">{{ _("Of the sampled records after the transition, before any generator. Lower is better.") }}{% if anonymity.masked %} {{ _("Of a masked column: records whose masked value is their own.") }}{% endif %}</p>
 {% endif %}
 {% for sentence in anonymity.seeds %}<p>{{ sentence|say }}</p>{% endfor %}
-<p class="note small">{{ _("In the table that came out of it, {same:number} of {n:number} rows equal an original record in every column. Its smallest group of equal quasi-identifiers has {k:number} rows.", same=run.give_away.reappearing_rows, n=run.give_away.records, k=run.give_away.k) }}</p>
+<p class="note small">{{ _("In the table that came out of it, {same:number} of {n:number} rows equal an original record in every column. Its smallest group of equal quasi-identifiers has {k:number} rows.", same=run.give_away.reappearing_rows|count, n=run.give_away.records|count, k=run.give_away.k) }}</p>
 {% endif %}
 {% if anonymity.verified %}<p class="note small">{{ anonymity.verified|map("say")|join(" ") }}</p>{% endif %}
 {% else %}<p class="missing">{{ _("The table was not anonymized before the generator saw it.") }}</p>{% endif %}

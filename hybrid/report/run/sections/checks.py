@@ -41,7 +41,7 @@ TEMPLATE = (
 {% if met %}
 <details><summary>{{ folded|say }}</summary>{{ rows(met) }}</details>
 {% endif %}
-<details><summary>{{ _("The guarantee in technical words") }}</summary><blockquote>{{ run.guarantee|say }}</blockquote>{% if run.verdict %}<p class="note">{{ _("Policy: {name}.", name=run.verdict.policy) }}{% if run.draw %} {{ run.draw|capitalize|say }}. {{ _("The certificate of a release states the number of the draw at which it was published.") }}{% endif %}</p>{% endif %}</details>
+<details><summary>{{ _("The guarantee in technical words") }}</summary><blockquote>{{ run.guarantee|say }}</blockquote>{% if run.verdict %}<p class="note">{{ _("Policy: {name}.", name=run.verdict.policy) }}{% if run.draw %}{% set draw = run.draw|say %} {{ draw[0]|upper }}{{ draw[1:] }}. {{ _("The certificate of a release states the number of the draw at which it was published.") }}{% endif %}</p>{% endif %}</details>
 """
 )
 
@@ -61,7 +61,7 @@ def _values(inputs: ReportInputs) -> dict[str, Any]:
 SECTION = Section(
     anchor="checks",
     title="Checks",
-    lead="The rules of the policy that are met, and what they would have noticed.",
+    lead="All rules of the policy, and what was found.",
     template=TEMPLATE,
     values=_values,
 )

@@ -11,13 +11,14 @@ from markupsafe import Markup
 from hybrid.base.language import ENGLISH, Language
 from hybrid.evaluation.improvement import improvements
 from hybrid.evaluation.measure import Evaluation, Measure, MetricResult, NotComputable, Subject
-from hybrid.publication.verdict import SEVERITY, Decision, Verdict
+from hybrid.publication.verdict import SEVERITY, Check, Verdict
 from hybrid.report.charts.figures import STAGES, stage_chart
 from hybrid.report.run.inputs import MetricText, ReportInputs, title_of
 from hybrid.report.run.metrics import BETTER, STATES, TableRow, domain_of, interval_text, number
 from hybrid.report.run.sections.section import Section
-from hybrid.report.run.sections.verdict import VERDICTS
+from hybrid.report.run.sections.verdict import CHECKS
 
+NOT_APPLYING = "does not apply"
 TEMPLATE = """\
 {% if stages %}
 <div class="scroll" tabindex="0"><table class="stage stack">
@@ -39,7 +40,7 @@ TEMPLATE = """\
 <thead><tr><th>{{ _("Rule about metrics") }}</th>{% for stage in run.stage_verdicts %}<th>{{ stage|capitalize|say }}</th>{% endfor %}</tr></thead><tbody>
 <tr><th scope="row">{{ _("all together") }}</th>{% for stage, found in run.stage_verdicts.items() %}<td class="{{ found.status }}"><span class="mark-status">{{ signs[found.status]|say }}</span></td>{% endfor %}</tr>
 {% for rule, statuses in stage_verdicts %}
-<tr><th scope="row">{{ rule|own }}</th>{% for status in statuses %}<td class="{{ status }}"><span class="mark-status">{{ (signs[status]|say) if status in signs else "–" }}</span></td>{% endfor %}</tr>
+<tr><th scope="row">{{ rule|own }}</th>{% for status in statuses %}<td class="{{ status|replace(" ", "-") }}"><span class="mark-status">{{ (signs[status]|say) if status in signs else "–" }}</span></td>{% endfor %}</tr>
 {% endfor %}
 </tbody></table></div>
 <p class="note small">{{ _("As if that stage’s table were to be released; rules about the intermediate table are left out. Rules on which the stages differ come first.") }}</p>
@@ -130,14 +131,24 @@ def improvement_rows(
 
 def stage_verdict_rows(verdicts: Mapping[Subject, Verdict]) -> list[tuple[str, list[str]]]:
     """Worst status of every rule by stage; rules on which stages differ first."""
-    worst: dict[str, dict[Subject, Decision]] = {}
+    worst: dict[str, dict[Subject, Check]] = {}
     for stage, verdict in verdicts.items():
         for check in verdict.checks:
             known = worst.setdefault(check.rule, {})
-            if stage not in known or SEVERITY[check.decision] > SEVERITY[known[stage]]:
-                known[stage] = check.decision
-    rows = [(rule, [found.get(stage, "–") for stage in verdicts]) for rule, found in worst.items()]
+            if stage not in known or _gravity(check) > _gravity(known[stage]):
+                known[stage] = check
+    rows = [
+        (rule, [_shown(found[stage]) if stage in found else "–" for stage in verdicts]) for rule, found in worst.items()
+    ]
     return sorted(rows, key=lambda row: len(set(row[1])) == 1)
+
+
+def _gravity(check: Check) -> tuple[int, bool]:
+    return SEVERITY[check.decision], check.applies
+
+
+def _shown(check: Check) -> str:
+    return check.status if check.applies else NOT_APPLYING
 
 
 def _values(inputs: ReportInputs) -> dict[str, Any]:
@@ -146,7 +157,7 @@ def _values(inputs: ReportInputs) -> dict[str, Any]:
         "of_one_fold": bool(inputs.evaluation.crossed) and folds_differ(inputs.evaluation),
         "stages": stage_rows(inputs.evaluation, inputs.metric_texts, inputs.language),
         "stage_verdicts": stage_verdict_rows(inputs.stage_verdicts),
-        "signs": {status: f"{sign} {status}" for status, (sign, *_) in VERDICTS.items()},
+        "signs": CHECKS | {NOT_APPLYING: f"– {NOT_APPLYING}"},
         "improvements": improvement_rows(inputs.evaluation, inputs.metric_texts, inputs.language),
     }
 
