@@ -115,10 +115,9 @@ class ChangedContext(Context):
 
     @cached_property
     def encoding(self) -> Encoding:
-        control = self.train.take(np.empty(0, np.int64)) if self.control is None else self.control
         with self._judged.guard:
             before = self._judged.encoding
-        return encode_changed(before, [self.train, control, self.table], self._changed)
+        return encode_changed(before, self.tables, self._changed)
 
     @cached_property
     def people_fingerprint(self) -> str:

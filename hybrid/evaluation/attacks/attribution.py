@@ -14,7 +14,7 @@ import numpy as np
 from hybrid.base.arrays import Array
 from hybrid.evaluation.attacks.inference import secrets_of
 from hybrid.evaluation.attacks.outcome import attacked, attacked_people
-from hybrid.evaluation.context import Context, Part, Role
+from hybrid.evaluation.context import PEOPLE, ROLES, Context, Part, Role
 from hybrid.evaluation.engine.encoding import row_keys
 from hybrid.evaluation.engine.intervals import (
     Rate,
@@ -268,8 +268,6 @@ BINS = 20
 """Parts of about as many training records each, in which two numbers are one value."""
 AIR_TOLERANCE = 0.1
 """A number is told within this share of the larger of guess and truth (PrivEval, AIR)."""
-_PEOPLE: tuple[Role, Role] = ("train", "control")
-
 Attacked = Callable[[Context, Array, int], tuple[Array, Array, dict[str, float]]]
 """Success on each queried training and control record, and what ``details.paper`` says."""
 
@@ -293,21 +291,16 @@ def codes(context: Context, role: Role, columns: Array, bins: int | None = BINS)
     return found
 
 
-def _asked(context: Context, role: Role) -> Array:
-    return context.asked(context.whole(role)).rows
-
-
 def _exact_shares(context: Context, keys: Array, secret: int, bins: int | None) -> tuple[Array, Array]:
     """Share of the rows with a queried record's keys that have its secret; 0 where no row has the keys."""
-    roles: tuple[Role, ...] = (*_PEOPLE, "table")
-    coded = [codes(context, role, np.append(keys, secret), bins) for role in roles]
+    coded = [codes(context, role, np.append(keys, secret), bins) for role in ROLES]
     known, whole = row_keys([part[:, :-1] for part in coded]), row_keys(coded)
 
     def rows(ids: list[Array], asked: Array) -> Array:
         counts = np.bincount(ids[2], minlength=1 + max(int(part.max(initial=-1)) for part in ids))
         return counts[asked]
 
-    asked = [_asked(context, role) for role in _PEOPLE]
+    asked = context.asked_people
     shares = [rows(whole, whole[at][asked[at]]) / np.maximum(rows(known, known[at][asked[at]]), 1) for at in range(2)]
     return shares[0], shares[1]
 
@@ -344,16 +337,11 @@ def _as_secrets(coded: Array) -> Secrets:
 def _hamming_shares(context: Context, keys: Array, secret: int, bins: int | None) -> tuple[Array, Array]:
     """Share of the rows nearest by Hamming distance on the keys that have a record's secret."""
     chosen, table = np.append(keys, secret), codes(context, "table", np.append(keys, secret), bins)
-    people = np.concatenate([codes(context, role, chosen, bins)[_asked(context, role)] for role in _PEOPLE])
+    people = np.concatenate([codes(context, role, chosen, bins)[context.asked_rows(role)] for role in PEOPLE])
     nothing = np.array([-1])
     of_people, of_rows = (_as_columns(np.ascontiguousarray(part[:, :-1])) for part in (people, table))
     found = infer(of_people, of_rows, nothing, _as_secrets(people[:, -1]), _as_secrets(table[:, -1]))
-    return _by_role(context, found.hits[:, 0] / found.ties[:, 0])
-
-
-def _by_role(context: Context, values: Array) -> tuple[Array, Array]:
-    train, control = np.split(values, [len(_asked(context, "train"))])
-    return train, control
+    return context.by_role(found.hits[:, 0] / found.ties[:, 0])
 
 
 def _general_cap(context: Context, keys: Array, secret: int) -> tuple[Array, Array, dict[str, float]]:
@@ -374,8 +362,7 @@ def gcap(context: Context, column: str) -> Outcome:
 def _nearest_share(context: Context, keys: Array, secret: int, symmetric: bool) -> Guesses:
     """Guesses about the queried training, then the control records, from the rows nearest in E1 on the keys."""
     space, at = euclidean(context.encoding, keys), np.array([secret])
-    mine, its = (context.encoded(role).take(_asked(context, role)) for role in _PEOPLE)
-    people, table = mine.join(its), context.encoded("table")
+    people, table = context.everybody_asked(), context.encoded("table")
     truth, guess = (
         secrets_of(context, part, at, AIR_TOLERANCE)._replace(symmetric=symmetric) for part in (people, table)
     )
@@ -384,11 +371,11 @@ def _nearest_share(context: Context, keys: Array, secret: int, symmetric: bool) 
 
 def _inferred(context: Context, keys: Array, secret: int) -> tuple[Array, Array, dict[str, float]]:
     found = _nearest_share(context, keys, secret, True)
-    train, control = _by_role(context, found.hits[:, 0] / found.ties[:, 0])
+    train, control = context.by_role(found.hits[:, 0] / found.ties[:, 0])
     paper: dict[str, float] = {}
     if context.options.paper:
-        right = _by_role(context, _nearest_share(context, keys, secret, False).first[:, 0].astype(float))[0]
-        precision = float(_surprise(context.keys["train"], _asked(context, "train")) @ right)
+        right = context.by_role(_nearest_share(context, keys, secret, False).first[:, 0].astype(float))[0]
+        precision = float(_surprise(context.keys["train"], context.asked_rows("train")) @ right)
         paper = {"AIR": 2 * precision / (1 + precision)}
     return train, control, paper
 

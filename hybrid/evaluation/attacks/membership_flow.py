@@ -12,12 +12,11 @@ from typing import Any
 import numpy as np
 
 from hybrid.base.arrays import Array
-from hybrid.evaluation.attacks.membership import MAX_ATTACKED, folds, ordinal, standard
+from hybrid.evaluation.attacks.membership import MAX_ATTACKED, folds, standardized, told_apart
 from hybrid.evaluation.context import Context, Part
-from hybrid.evaluation.engine.intervals import auc_interval
 from hybrid.evaluation.engine.threads import one_torch_thread
 from hybrid.evaluation.families import attack
-from hybrid.evaluation.measure import Measure, NotComputable, Outcome
+from hybrid.evaluation.measure import NotComputable, Outcome
 
 WIDTH = 8
 """Hidden units per column, in each of two hidden layers."""
@@ -143,14 +142,11 @@ def membership_flow(context: Context) -> Outcome:
     if find_spec("torch") is None:
         reason = "a density is learned with torch, which is missing: pip install 'hybrid-release[tabddpm]' brings it"
         return NotComputable(reason, "failed")
-    rng, continuous = context.random("membership_flow"), context.encoding.continuous
-    center, scale = standard(context.encoded("train"), continuous)
+    rng = context.random("membership_flow")
 
     def points(part: Part, limit: int) -> tuple[Array, Array]:
-        table = context.encoded(part.role)
-        rows = table.order[np.isin(table.order, part.rows)]
-        rows = rows[rng.permutation(len(rows))[:limit]]
-        return np.nan_to_num((ordinal(table.take(rows), continuous) - center) / scale), rows
+        rows = rng.permutation(context.by_content(part))[:limit]
+        return standardized(context, part.role, rows), rows
 
     table, _ = points(context.whole("table"), MAX_POINTS)
     asked = [[points(part, MAX_ATTACKED // 2) for part in (fold.members, fold.others)] for fold in folds(context)]
@@ -164,9 +160,7 @@ def membership_flow(context: Context) -> Outcome:
             scores[side].append(mine[2 * at + side] - its[side])
     members, others = (np.concatenate(side) for side in scores)
     clusters = context.clusters(*(np.concatenate([fold[side][1] for fold in asked]) for side in range(2)))
-    value, low, high = auc_interval(members, others, context.options.confidence, clusters)
-    details = {"advantage": 2 * value - 1, "non_members": len(others), "points": [len(table), len(reference)]}
-    return Measure(value, low, high, 0.5, len(members), details).above(0.5)
+    return told_apart(context, (members, others), clusters, points=[len(table), len(reference)])
 
 
 METRICS = (

@@ -7,7 +7,7 @@ from typing import NamedTuple
 import numpy as np
 
 from hybrid.base.arrays import Array
-from hybrid.evaluation.attacks.membership import accused, folds
+from hybrid.evaluation.attacks.membership import Scores, accused, folds, nearness
 from hybrid.evaluation.attacks.persons import NO_HISTORY, NONE_UNSEEN
 from hybrid.evaluation.context import Context, Part, Role, order_of_rows
 from hybrid.evaluation.engine.encoding import Encoded, row_keys
@@ -130,12 +130,8 @@ def _nearest(space: HistorySpace, people: Rows, starts: Array, others: Rows) -> 
     return found
 
 
-def scores(context: Context) -> tuple[Array, Array]:
-    """Score of each person with several rows, 0..1.
-
-    Of train and of control: d_R / (d_S + d_R) of the distances to the nearest history of the reference and of the
-    table.
-    """
+def scores(context: Context) -> Scores:
+    """Nearness of each person with several rows, of train and of control, to the histories of the table."""
     space, linked = HistorySpace(context), not context.table.rows_are_persons
     sides: tuple[list[Array], list[Array]] = ([], [])
     table = _rows(context, space, context.whole("table"), linked=linked)
@@ -144,9 +140,7 @@ def scores(context: Context) -> tuple[Array, Array]:
         for side, part in zip(sides, (fold.members, fold.others), strict=True):
             persons = person_groups(context.persons(part.role)[part.rows])
             people, starts = _histories(_rows(context, space, part, linked=linked), persons)
-            near, far = (_nearest(space, people, starts, other) for other in (table, reference))
-            both = near + far
-            side.append(np.divide(far, both, out=np.full_like(both, 0.5), where=both > 0))
+            side.append(nearness(*(_nearest(space, people, starts, other) for other in (table, reference))))
     return np.concatenate(sides[0]), np.concatenate(sides[1])
 
 

@@ -11,6 +11,7 @@ from typing import Literal
 import numpy as np
 
 from hybrid.base.arrays import Array
+from hybrid.evaluation.attacks.membership import nearness
 from hybrid.evaluation.context import Context, Part
 from hybrid.evaluation.engine.intervals import clustered_error, quantile
 from hybrid.evaluation.engine.neighbours import within
@@ -50,8 +51,7 @@ def row_scores(context: Context, score: Score) -> Array:
         return np.where(training > 0, _alpha(own, training, len(table.rows), len(train.rows)), np.inf)
     near = context.distances(table, train)[:, 0]
     if score == "ratio":
-        both = near + context.distances(table, control)[:, 0]
-        return np.divide(near, both, out=np.full_like(both, 0.5), where=both > 0)
+        return nearness(context.distances(table, control)[:, 0], near)
     strangers = np.sort(context.distances(control, train)[:, 0])
     return np.searchsorted(strangers, near * (1 + 1e-9) + 1e-9, "right") / len(strangers)
 

@@ -133,10 +133,8 @@ def _score(context: Context, task: Task, source: Role, test: Role, learner: Lear
         return NotComputable("the target has only one value", "too_few")
     rng = context.random(f"prediction {task.target}")
     seed = int(rng.integers(2**31))
-    if learner == "boosting":
-        model = boosting(context.encoding, task.columns, task.classify, seed)
-    else:
-        model = linear(context.encoding, task.columns, task.classify)
+    numbers = context.encoding.continuous[task.columns]
+    model = boosting(numbers, task.classify, seed) if learner == "boosting" else linear(numbers, task.classify)
     confidence = context.options.confidence
     alone = one_model if learner == "linear" else nullcontext()
     with one_thread(len(output) + len(truth), models=True), alone:

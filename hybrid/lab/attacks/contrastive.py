@@ -118,7 +118,7 @@ def _modelled(context: Context, source: Encoded, people: Encoded, at: int) -> Ar
     if len(distinct) == 1:
         return np.full(len(people), distinct[0])
     rounds = max(min(100, TREES // len(distinct)), 1) if classify else 100
-    model = boosting(encoding, others, classify, int(rng.integers(2**31)), rounds)
+    model = boosting(encoding.continuous[others], classify, int(rng.integers(2**31)), rounds)
     with one_model:
         model.fit(filled(features(encoding, learned, others)), secrets)
         guess: Array = model.predict(features(encoding, people, others))

@@ -15,6 +15,7 @@ import numpy as np
 from hybrid.base.arrays import Array
 from hybrid.base.rng import rng_for
 from hybrid.evaluation.engine.encoding import Encoded, Encoding
+from hybrid.evaluation.engine.space import standard
 from hybrid.evaluation.options import EncoderOptions
 
 MASKED, MISSING, FIRST = 0, 1, 2
@@ -84,16 +85,11 @@ class InputScales:
 def inputs_of(encoding: Encoding, table: Encoded) -> InputScales:
     """Learn scales and categories from the judged table."""
     numeric, other = np.flatnonzero(encoding.continuous), np.flatnonzero(~encoding.continuous)
-    values = table.numbers[:, numeric]
-    there = ~np.isnan(values)
-    count = np.maximum(there.sum(axis=0), 1)
-    center = np.where(there, values, 0.0).sum(axis=0) / count
-    spread = np.sqrt((np.where(there, values - center, 0.0) ** 2).sum(axis=0) / count)
     known = []
     for column in other:
         ranks = table.ranks[:, column]
         known.append(np.bincount(ranks[ranks >= 0], minlength=int(encoding.cardinality[column])) > 0)
-    return InputScales(numeric, other, center, np.where(spread > 0, spread, 1.0), tuple(known))
+    return InputScales(numeric, other, *standard(table.numbers[:, numeric]), tuple(known))
 
 
 def random_masks(n: int, p: int, rng: np.random.Generator) -> Array:
