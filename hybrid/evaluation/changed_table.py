@@ -19,13 +19,7 @@ def encode_changed(before: Encoding, tables: Sequence[Table], changed: Array) ->
     """Encode tables as :func:`~.encoding.encode` does, from an earlier encoding.
 
     Numbers and dates of unchanged rows are not ranked again: their ranks move by the values that came and went.
-
-    Parameters
-    ----------
-    before : Encoding
-        Of the same tables, the last of them before it was changed.
-    changed : numpy.ndarray, shape (n,), int64
-        Rows of the last table that differ; all its other rows, and the other tables, are as they were.
+    ``before`` encodes the same tables, the last of them before its rows ``changed``.
     """
     if any(_varies(tables, name, changed) for name, reason in before.excluded.items() if reason == "constant"):
         return encode(tables)
@@ -59,17 +53,7 @@ def _varies(tables: Sequence[Table], name: str, changed: Array) -> bool:
 
 
 def _moved(old: Array, series: Sequence[pd.Series], places: Array) -> tuple[Array, int]:
-    """Ranks of a numeric column after some values changed.
-
-    With the number of distinct values.
-
-    Parameters
-    ----------
-    old : numpy.ndarray, shape (n,)
-        Ranks of all rows before.
-    places : numpy.ndarray, shape (n_changed,), int64
-        Rows that changed.
-    """
+    """Ranks of a numeric column after the values at some places changed, and the number of distinct values."""
     same = np.ones(len(old), dtype=bool)
     same[places] = False
     example = np.full(int(old.max(initial=-1)) + 2, -1, dtype=np.int64)
@@ -95,16 +79,8 @@ class ChangedContext(Context):
     """Context of a changed table, with the searches of the judged one.
 
     What the changed rows leave as it was is not computed again; results are those of a :class:`Context` of the table
-    alone, but for the sample of its rows: rows are asked about where they are in the judged table.
-
-    Parameters
-    ----------
-    judged : Context
-        Of the table before; contexts of several threads may share it.
-    table : Table
-        As many rows.
-    changed : numpy.ndarray, shape (n,), int64
-        Rows that may differ from those of the judged table.
+    alone, but for the sample of its rows: rows are asked about where they are in the judged table. The table has as
+    many rows as the judged one, whose context several threads may share; only rows ``changed`` may differ.
     """
 
     def __init__(self, judged: Context, table: Table, changed: Array) -> None:

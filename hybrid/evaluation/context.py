@@ -382,11 +382,6 @@ class Context:
 
         Their sizes can then not bias a comparison. Larger tables are cut into disjoint random parts (at most
         :data:`MAX_BLOCKS`), rows of a person together, so that results average over nearly all rows at no extra cost.
-
-        Returns
-        -------
-        list of tuple of Part
-            One part per role in each tuple.
         """
         size = min(len(self.encoded(role)) for role in roles)
         cut = {role: self._cut(role, size) for role in roles}

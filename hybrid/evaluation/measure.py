@@ -107,12 +107,7 @@ class Measure:
 def excesses(found: Mapping[str, tuple[float, float, float]], n: int) -> dict[str, Measure]:
     """Parts of a worst that are excesses themselves.
 
-    Parameters
-    ----------
-    found : mapping of str to tuple of float
-        Value, low and high of each, which hold together.
-    n : int
-        Records or attacks behind each.
+    Value, low and high of each hold together.
     """
     return {name: Measure(*ends, 0.0, n, {"part": name}, ends, len(found)) for name, ends in found.items()}
 
@@ -214,14 +209,7 @@ class MetricResult:
 class AllRows:
     """Counts on all rows of a table judged by a sample.
 
-    Parameters
-    ----------
-    rows, judged : int
-        Rows of the table, and of the sample.
-    train, control : int
-        Training and control records.
-    train_found, control_found : int
-        Those of them that equal one of all rows.
+    Of ``train`` and ``control`` records, so many (``train_found``, ``control_found``) equal one of all rows.
     """
 
     rows: int

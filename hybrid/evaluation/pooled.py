@@ -55,32 +55,19 @@ def is_measured_in_folds(metric: Metric) -> bool:
 
 
 def pooled(results: Sequence[MetricResult]) -> MetricResult:
-    """One metric of all folds.
+    """The results of one metric in all folds as one.
 
-    Parameters
-    ----------
-    results : sequence of MetricResult
-        The same metric, column and stage in every fold; one or more.
-
-    Returns
-    -------
-    MetricResult
-        Computed if it is in half of the folds or more, and failed in none; from those alone, so its interval is wider.
-        ``details["folds"]`` is their number. The time is that of all.
+    Computed if it is in half of the folds or more, and failed in none; from those alone, so its interval is wider.
+    ``details["folds"]`` is their number. The time is that of all.
     """
     seconds, cpu = sum(one.seconds for one in results), sum(one.cpu_seconds for one in results)
     return replace(results[0], outcome=_outcome([one.outcome for one in results]), seconds=seconds, cpu_seconds=cpu)
 
 
 def pooled_evaluation(own: Evaluation, folds: Sequence[Evaluation], names: Collection[str]) -> Evaluation:
-    """Evaluation of a run's tables, with the folds' pooled results in their places.
+    """Evaluation of a run's tables made from everybody, with the folds' pooled results in their places.
 
-    Parameters
-    ----------
-    own : Evaluation
-        Of the tables made from everybody, without control.
-    folds : sequence of Evaluation
-        Of every fold; a stage is pooled over those that measured it.
+    A stage is pooled over the folds that measured it.
     """
     found: dict[tuple[str, str, str | None], list[MetricResult]] = {}
     for metric in own.metrics:
@@ -96,13 +83,7 @@ def compared_with_folds(released: Context, folds: Sequence[Context]) -> tuple[Cr
     """Exact and near copies in the released table and in those of the folds.
 
     They alone can be counted in a table from which nobody was left out; what they show of a leak, folds show better.
-
-    Parameters
-    ----------
-    released : Context
-        All people and the released table. Its control is that of a fold, and decides nothing here.
-    folds : sequence of Context
-        Of every fold.
+    The control of the released table is that of a fold, and decides nothing here.
     """
     found = []
     for name in COPIES:

@@ -252,13 +252,7 @@ class League:
 
 
 def league(trials: LabTrials, found: pd.DataFrame, overall: Overall = over_all_kinds) -> League:
-    """Judge every metric.
-
-    Parameters
-    ----------
-    overall : callable
-        Verdict of a metric from its verdicts by risk model.
-    """
+    """Judge every metric."""
     compared = found[found["excess"].notna()]
     groups: Groups = dict(iter(compared.groupby(["data", "risk", "series", "contestant"], sort=False)))
     pairs: list[Pair] = list(dict.fromkeys(zip(compared["data"], compared["contestant"], strict=True)))

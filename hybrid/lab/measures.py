@@ -82,14 +82,6 @@ def isotonic(values: Array) -> Array:
 
     The max-min formula, max over s <= i of min over t >= i of the mean of values s..t (Barlow et al. 1972), which
     pooling adjacent violators computes one row at a time.
-
-    Parameters
-    ----------
-    values : numpy.ndarray, shape (..., n)
-
-    Returns
-    -------
-    numpy.ndarray, shape (..., n)
     """
     n = values.shape[-1]
     sums = np.concatenate([np.zeros((*values.shape[:-1], 1)), np.cumsum(values, axis=-1)], axis=-1)
@@ -103,17 +95,10 @@ def isotonic(values: Array) -> Array:
 
 
 def sensitivity(told: Array, rng: np.random.Generator) -> Sensitivity:
-    """First level from which enough trials notice the leak.
-
-    Enough are :data:`POWER` of them.
+    """First level from which enough (:data:`POWER`) of the trials with a leak notice it; shape (n_levels, n_seeds).
 
     The shares of trials are made to rise over the levels (:func:`isotonic`), so that what holds at a level holds above
     it. The interval is over seeds drawn with replacement.
-
-    Parameters
-    ----------
-    told : numpy.ndarray, shape (n_levels, n_seeds), bool
-        Of the levels with a leak.
     """
     n_levels, n_seeds = told.shape
     drawn = told[:, rng.integers(n_seeds, size=(DRAWS, n_seeds))].mean(axis=-1).T
@@ -148,12 +133,8 @@ def rank_correlations(excess: Array) -> Array:
 def jonckheere(groups: Sequence[Array]) -> Trend:
     """Jonckheere-Terpstra test of rising levels, with the correction for ties.
 
-    Hollander, Wolfe and Chicken, Nonparametric Statistical Methods (3rd ed.), section 6.2, eq. 6.19.
-
-    Returns
-    -------
-    Trend
-        z is 0, and p is 1, where all values are equal.
+    Hollander, Wolfe and Chicken, Nonparametric Statistical Methods (3rd ed.), section 6.2, eq. 6.19. Where all values
+    are equal, z is 0, and p is 1.
     """
     sizes = np.array([len(group) for group in groups], dtype=float)
     n = sizes.sum()
@@ -219,12 +200,7 @@ def drift(excess: Array) -> Drift:
     """Largest difference between the last level and any other, paired within seeds.
 
     What is certain of it is the end towards 0 of Student's interval, at 95 % for all levels together (Bonferroni); 0
-    with a single seed.
-
-    Parameters
-    ----------
-    excess : numpy.ndarray, shape (n_levels, n_seeds)
-        Without missing numbers.
+    with a single seed. Shape (n_levels, n_seeds), nothing missing.
     """
     differences = excess[:-1] - excess[-1]
     size = np.abs(differences.mean(axis=1))

@@ -128,13 +128,7 @@ def _written(plan: LabPlan, trials: LabTrials, rows: Sequence[Mapping[str, Any]]
 def write_results(
     plan: LabDesign, trials: LabTrials, result: Laboratory, out: Path, given: GivenTable | None = None
 ) -> None:
-    """Write the files of a laboratory but ``rows.jsonl``, and seal its folder.
-
-    Parameters
-    ----------
-    given : GivenTable, optional
-        The table from elsewhere, where leaks were planted into one.
-    """
+    """Write the files of a laboratory but ``rows.jsonl``, and seal its folder."""
     with atomic_file(out / TABLE) as temporary:
         result.measurements.to_csv(temporary, index=False)
     related = correlations(result.measurements)

@@ -197,15 +197,10 @@ class Evidence:
 
 
 def is_short(track: Track, first: int) -> bool:
-    """True for a dial that leaks noticeably at too few levels.
+    """True for a dial that leaks noticeably at too few levels, so that they cannot show a rise.
 
-    They cannot show a rise. Counted from the last level that no metric notices. Shares of leaked records are known at
-    every level.
-
-    Parameters
-    ----------
-    first : int
-        Position from which the best metric notices the series.
+    Counted from the last level that no metric notices; the best notices the series from position ``first``. Shares of
+    leaked records are known at every level.
     """
     levels = len(track.series.levels)
     return track.series.scale == "order" and levels >= LEAST_LEVELS > levels - first

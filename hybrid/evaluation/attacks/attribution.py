@@ -38,18 +38,8 @@ def matching(queries: Columns, references: Columns, radius: float, weights: Arra
     A match equals the query in all categories and lies within ``radius`` in every number. Records are grouped by their
     categories and sorted by their numbers inside a group. Up to two numbers cost O((n + m) log m) time whatever the
     sizes of the groups; of three and more, the references within reach in the most selective number are compared in the
-    others. Memory is O(n + m).
-
-    Parameters
-    ----------
-    radius : float
-        Largest difference of two numbers, in units of the space: below 1, the distance of missing from a number.
-    weights : numpy.ndarray, shape (n_references,), optional
-        What a reference counts; 1 by default.
-
-    Returns
-    -------
-    numpy.ndarray, shape (n_queries,), float64
+    others. Memory is O(n + m). ``radius`` is in units of the space, below 1: the distance of missing from a number. A
+    reference counts 1 without weights.
     """
     mine, its = row_keys([_exact(queries), _exact(references)])
     worth = np.ones(len(its)) if weights is None else weights

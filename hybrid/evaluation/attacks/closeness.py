@@ -43,14 +43,8 @@ def tie_score(ties: Array, chance: float) -> Array:
 
     Some of them are in train and some in control, all at the same distance. Of m records that are each a training
     record with probability c, all are with probability c^m. The score s of mixed ties makes the expectation c again:
-    c^m + s (1 - c^m - (1 - c)^m) = c. It is 1/2 for c = 1/2, whatever m.
-
-    Parameters
-    ----------
-    ties : numpy.ndarray, shape (n,)
-        m, 2 or more; inf where there are more than were counted: the score is then c.
-    chance : float
-        c, the share of training records among all, in (0, 1).
+    c^m + s (1 - c^m - (1 - c)^m) = c. It is 1/2 for c = 1/2, whatever m. Of ``ties`` m, 2 or more, and of ``chance`` c,
+    the share of training records among all; c itself where m is inf, more than were counted.
     """
     of_train, of_control = chance**ties, (1 - chance) ** ties
     score: Array = (chance - of_train) / (1 - of_train - of_control)

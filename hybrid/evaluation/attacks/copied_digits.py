@@ -83,16 +83,7 @@ def _columns(context: Context) -> list[Column]:
 def written(values: pd.Series, column: Column) -> tuple[Array, Array]:
     """Digits of the numbers of a column, as the source writes them.
 
-    Parameters
-    ----------
-    values : pandas.Series, shape (n,)
-        Numbers in the dtype of the column's kind.
-
-    Returns
-    -------
-    digits : numpy.ndarray, shape (15, n), uint8
-    lengths : numpy.ndarray, shape (n,), int16
-        As in :class:`Digits`.
+    Numbers in the dtype of the column's kind; digits and lengths as in :class:`Digits`.
     """
     codes, texts = encode_texts(values, column)
     texts[-1] = ""  # Missing: the marker may have digits.

@@ -63,14 +63,8 @@ def _excess_bounds(mine: Array, other: Array, keys: Array, confidence: float) ->
     They are exact where few contents decide. Contents found in both or in neither say nothing. Of the d others, each
     found in train as likely as in control without a leak, the number found in train is binomial (McNemar's test):
     Clopper and Pearson's bounds of that probability, times the rows behind them. With none, what d = 1 could still have
-    been. The wider of these bounds and the cluster-robust ones.
-
-    Parameters
-    ----------
-    mine, other : numpy.ndarray, shape (n,)
-        1 for rows found in train, in control; else 0.
-    keys : numpy.ndarray, shape (n,), int
-        Number of each row's content.
+    been. The wider of these bounds and the cluster-robust ones. ``mine`` and ``other`` are 1 for rows found in train,
+    and in control; ``keys`` number the rows' contents.
     """
     gap = mine - other
     error, mean = quantile(confidence) * clustered_error(gap, keys), float(gap.mean())
@@ -196,17 +190,8 @@ def _reach(context: Context, near: bool) -> float:
 def to_others(context: Context, role: Role) -> tuple[Array, Array]:
     """Distance of people to the nearest other person, of training or control.
 
-    Parameters
-    ----------
-    role : {"train", "control"}
-        Whose records; those that searches query (:meth:`Context.asked`).
-
-    Returns
-    -------
-    rows : numpy.ndarray, shape (n,), int64
-        Positions in the table, ascending.
-    distances : numpy.ndarray, shape (n,), float64
-        Gower's, not divided by the number of columns; 0: somebody is equal.
+    Of the records that searches query (:meth:`Context.asked`), by ascending position: positions, and Gower's distances,
+    not divided by the number of columns; 0: somebody is equal.
     """
 
     def compute() -> tuple[Array, Array]:

@@ -255,10 +255,7 @@ def inference_model(context: Context, column: str) -> Outcome:
 def is_right(context: Context, records: Encoded, at: int, guess: Array) -> Array:
     """True where a guess is the secret of its record.
 
-    Parameters
-    ----------
-    guess : numpy.ndarray, shape (n,)
-        Ranks of categories, or numbers, which count within the options' tolerance.
+    That is the rank of a category, or a number within the options' tolerance.
     """
     if not context.encoding.continuous[at]:
         return np.asarray(guess == records.ranks[:, at])
@@ -348,10 +345,7 @@ def _successes(context: Context, role: Role, rows: Encoded, at: int, sizes: list
 def most_frequent(codes: Array, truth: Array) -> Array:
     """Probability that the most frequent code is the true one.
 
-    Parameters
-    ----------
-    codes : numpy.ndarray, shape (n, k), int
-    truth : numpy.ndarray, shape (n,), int
+    Codes have shape (n, k).
     """
     counts = (codes[:, :, None] == codes[:, None, :]).sum(axis=2)
     most = counts.max(axis=1)

@@ -79,19 +79,8 @@ def flow(columns: int) -> Any:
 def fitted_log_densities(points: Array, asked: list[Array], seed: int) -> list[Array]:
     """Log densities at the asked points, by a flow fitted to others.
 
-    Adam; a tenth of the points is held back, and the weights with their least loss are kept.
-
-    Parameters
-    ----------
-    points : numpy.ndarray, shape (n, p), float64
-        Standardized, at least 2.
-    asked : list of numpy.ndarray, shape (n_i, p), float64
-    seed : int
-        Decides weights, noise, batches and the points held back.
-
-    Returns
-    -------
-    list of numpy.ndarray, shape (n_i,), float64
+    Adam; a tenth of the points is held back, and the weights with their least loss are kept. Points are standardized,
+    two or more; the seed decides weights, noise, batches and the points held back.
     """
     import torch
 

@@ -26,11 +26,6 @@ class HistorySpace:
     Numbers and dates are the share of the people below them, in train and control together, categories multiples of
     :data:`APART`; the column that orders the rows of a person is left out. A column weighs the share of the rows in
     which it is another value of the person: what never changes counts once for each person.
-
-    Parameters
-    ----------
-    context : Context
-        The tables.
     """
 
     def __init__(self, context: Context) -> None:

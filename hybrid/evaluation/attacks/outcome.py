@@ -122,14 +122,8 @@ def attacked_people(
 ) -> Attack | NotComputable:
     """The attack on records, whose interval is one of persons.
 
-    Records of one person are no independent attempts.
-
-    Parameters
-    ----------
-    train, control : numpy.ndarray, shapes (n_train,), (n_control,), 0..1
-        Success of each attack, or its probability.
-    rows : tuple of two numpy.ndarray of int, optional
-        Positions of the attacked records in train and in control; by default those that searches query.
+    Records of one person are no independent attempts. Each has its success, or the probability of it, 0..1; by default
+    the records are those that searches query.
     """
     clusters = context.clusters(*(context.asked_people if rows is None else rows))
     worth = None

@@ -80,15 +80,9 @@ class Encoding:
 def encode(tables: Sequence[Table], *, every: bool = False) -> Encoding:
     """Code several tables of one schema together.
 
-    Columns that are constant (or all missing) in all tables carry nothing and are left out; so are categorical
-    columns with a different text in nearly every row and dense all-distinct integers, which only name a row.
-
-    Parameters
-    ----------
-    tables : sequence of Table
-        The first two (train, control) decide what is an identifier.
-    every : bool
-        Whether no column is left out.
+    Columns that are constant (or all missing) in all tables carry nothing and are left out; so are categorical columns
+    with a different text in nearly every row and dense all-distinct integers, which only name a row. The first two
+    (train, control) decide what is an identifier; ``every``: no column is left out.
     """
     columns, excluded, ranks, numbers, cardinality = [], {}, [], [], []
     real = [len(table) for table in tables[:2]]
@@ -188,20 +182,7 @@ def ranks_of(tables: Sequence[Table], names: Sequence[str]) -> list[Array]:
 
 
 def row_keys(ranks: Sequence[Array]) -> list[Array]:
-    """Number the distinct rows of several rank matrices together.
-
-    Equal keys are equal rows.
-
-    Parameters
-    ----------
-    ranks : sequence of numpy.ndarray, shape (n_i, p), int
-        Rows of the same coding.
-
-    Returns
-    -------
-    list of numpy.ndarray, shape (n_i,), int64
-        0..number of distinct rows - 1.
-    """
+    """Number the distinct rows of several rank matrices of the same coding together; equal keys are equal rows."""
     stacked = np.concatenate(ranks).astype(np.int64)
     columns = ((column + 1, int(column.max(initial=0)) + 2) for column in stacked.T)
     keys, _ = by_first_row(pack(columns, len(stacked))[0])

@@ -61,19 +61,7 @@ def nearest_of_others(
 ) -> tuple[Array, Array]:
     """The nearest reference of another person, of every query.
 
-    Parameters
-    ----------
-    persons : numpy.ndarray, shape (n_references,), int
-        Person of each reference.
-    owners : numpy.ndarray, shape (n,), int
-        Person of each query.
-    own : numpy.ndarray, shape (n,), int64, optional
-        As for :func:`nearest`.
-
-    Returns
-    -------
-    distances, index : numpy.ndarray, shape (n,)
-        As for :func:`nearest`; inf and -1 where all references are of the query's person.
+    Distances and positions as of :func:`nearest`; inf and -1 where all references are of the query's person.
     """
     distances, index = np.full(len(owners), np.inf), np.full(len(owners), -1)
     left, k = np.arange(len(owners)), 1
@@ -99,17 +87,9 @@ def nearest_of_pieces(
 ) -> list[tuple[Array, Array]]:
     """The k nearest references, of all and of each piece.
 
-    One search finds them all: it costs less than one of each piece.
-
-    Parameters
-    ----------
-    pieces : sequence of numpy.ndarray, shape (n_i,), int64
-        Rows of the references in each piece, ascending; no row is in two.
-
-    Returns
-    -------
-    list of (distances, index)
-        As :func:`nearest` gives them, of all references first; those of a piece are numbered by their place in it.
+    One search finds them all: it costs less than one of each piece. Pieces are ascending rows of the references, no row
+    in two. Each result is that of :func:`nearest`, of all references first; those of a piece are numbered by their
+    place in it.
     """
     from hybrid.evaluation.engine import search_kernels
 
@@ -136,20 +116,9 @@ def nearest_of_pieces(
 def within(
     space: Space, queries: Columns, references: Columns | Sorted, reach: Array, own: Array | None = None
 ) -> Array:
-    """Number of references within reach of each query.
+    """Number of references within reach of each query, in units of the space; ties by rounding count.
 
-    Parameters
-    ----------
-    references : Columns or Sorted
-        As for :func:`nearest`.
-    reach : numpy.ndarray, shape (n,), float64
-        Largest distance that counts, in units of the space; ties by rounding count.
-    own : numpy.ndarray, shape (n,), int64, optional
-        Which reference is the query itself and does not count, -1 for none.
-
-    Returns
-    -------
-    numpy.ndarray, shape (n,), int64
+    ``own`` is the reference that is the query itself and does not count, -1 for none.
     """
     from hybrid.evaluation.engine import search_kernels
 
@@ -235,20 +204,9 @@ def infer(
 ) -> Guesses:
     """Guess each secret from the nearest references.
 
-    Nearest in all other columns. Secrets that are left out of the same distance are guessed in one search, and many
-    secrets that are each left out of Gower's distance from its sums over all columns.
-
-    Parameters
-    ----------
-    queries, references : Columns
-        In a space over the columns that the attacker knows; a secret may be among them.
-    secrets : numpy.ndarray, shape (m,)
-        Positions of the secrets in the space's columns, -1 for one that is not there; each is left out of the
-        distance when it is guessed.
-    truth, guess : Secrets
-        The secrets of the queries and of the references.
-    squared : bool
-        Whether that space's distance is E1; Gower's by default.
+    Nearest in all columns of the space, which are those that the attacker knows, but the secret, where it is one of
+    them (-1: it is not). Secrets that are left out of the same distance are guessed in one search, and many secrets
+    that are each left out of Gower's distance from its sums over all columns. ``squared``: the distance is E1.
     """
     made, columns = Guesses.none(queries.codes.shape[1], len(secrets)), len(queries.numbers) + len(queries.codes)
     ties, hits, first = made

@@ -138,16 +138,8 @@ def out_of_fold(
 def brier(likely: Array, classes: Array, truth: Array) -> Array:
     """Brier's score of each row (1950), halved.
 
-    0 for a sure and right guess, 1 for a sure and wrong one.
-
-    Parameters
-    ----------
-    likely : numpy.ndarray, shape (n, n_classes), 0..1
-        Probability of each class.
-    classes : numpy.ndarray, shape (n_classes,)
-        Their codes, ascending.
-    truth : numpy.ndarray, shape (n,)
-        Codes of the true classes, others among them.
+    0 for a sure and right guess, 1 for a sure and wrong one. ``likely`` has a column per class, whose codes ascend;
+    true classes may be others.
     """
     right = likely[np.arange(len(truth)), np.minimum(np.searchsorted(classes, truth), len(classes) - 1)]
     found: Array = ((likely**2).sum(axis=1) + 1 - 2 * np.where(np.isin(truth, classes), right, 0.0)) / 2

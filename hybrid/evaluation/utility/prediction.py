@@ -460,16 +460,8 @@ def ranked(likely: Array, truth: Array, groups: Sequence[int]) -> Ranked:
 
     The parts are the structural components of DeLong et al. 1988: of a row of the group, the share of the others that
     it is above, less the AUC, over the number of rows of the group; of another row, the share of the group that is
-    above it, likewise. Of a difference of two AUCs on the same rows they are the difference.
-
-    Parameters
-    ----------
-    likely : numpy.ndarray, shape (n, n_groups), 0..1
-        Probability of each group.
-    truth : numpy.ndarray, shape (n,), int
-        The group of each row.
-    groups : sequence of int
-        Those that count; rows are in each of them, and outside.
+    above it, likewise. Of a difference of two AUCs on the same rows they are the difference. ``groups`` count: rows are
+    in each of them, and outside.
     """
     n, counted = len(truth), np.isin(truth, groups).sum()
     value, parts = 0.0, np.zeros(n)

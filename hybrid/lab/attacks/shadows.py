@@ -194,12 +194,8 @@ def judged(
 ) -> Outcome:
     """Mean AUC over the people, with its interval and the empirical epsilon.
 
-    Parameters
-    ----------
-    learned, tested : Trained
-        Trainings that the attack learned from, and those it is tried on.
-    scores : sequence of (int, numpy.ndarray)
-        Number of each attacked person, and its scores in the tests, larger where it seems to have been in.
+    The attack learned from trainings, and is tried on others; ``scores`` have the number of each attacked person, and
+    its scores in the tests, larger where it seems to have been in.
     """
     if not scores:
         return NotComputable(f"the time allowed for {len(learned)} shadows and {len(tested)} tests", "timed_out")

@@ -88,16 +88,10 @@ class Tally:
 
 
 def play(sides: tuple[Array, Array], bound: Bound, confidence: float) -> Tally:
-    """Choose an event on the first halves of the runs.
+    """Choose an event on the first halves of the runs, and count it on the others.
 
-    It is counted on the others.
-
-    Parameters
-    ----------
-    sides : two of numpy.ndarray, shape (n_runs, n_facts)
-        Facts of each run on the table with the canary, and on the one without it; two runs or more each.
-    confidence : float
-        Of the bound, in (0, 1).
+    Of the runs on the table with the canary, and on the one without it: facts, shapes (n_runs, n_facts), two runs or
+    more.
     """
     middles = [len(side) // 2 for side in sides]
     event = _best((sides[0][: middles[0]], sides[1][: middles[1]]), bound, confidence)

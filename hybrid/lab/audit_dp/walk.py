@@ -116,14 +116,7 @@ def _some(values: pd.Series, kind: Kind) -> pd.Series:
 def as_frame(schema: Schema, letters: Sequence[Letters], codes: Codes, persons: Codes) -> pd.DataFrame:
     """Table of canaries in the columns of a source.
 
-    Parameters
-    ----------
-    schema : Schema
-        All columns of the source, identifiers too; these name the person.
-    codes : numpy.ndarray, shape (n_rows, n_letters)
-        Positions of values.
-    persons : numpy.ndarray, shape (n_rows,)
-        Person of each row.
+    Identifiers of the schema name the person; ``codes`` are positions of values, shape (n_rows, n_letters).
     """
     values = {one.column.name: one.take(column) for one, column in zip(letters, codes.T, strict=True)}
     for column in schema.having(Role.IDENTIFIER):

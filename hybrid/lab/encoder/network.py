@@ -61,14 +61,7 @@ class InputScales:
     def code(self, records: Encoded, shown: Array) -> Coded:
         """Records with only the shown values.
 
-        Categories that the judged table does not have are hidden, too.
-
-        Parameters
-        ----------
-        records : Encoded
-            In the coding that the inputs were learned from.
-        shown : numpy.ndarray, shape (n, p) or (p,), bool
-            False for values that are hidden from the network.
+        Categories that the judged table does not have are hidden, too. ``shown`` has the shape (n, p) or (p,).
         """
         shown = np.broadcast_to(shown, records.ranks.shape)
         values = (records.numbers[:, self.numeric] - self.center) / self.scale
@@ -93,14 +86,9 @@ def inputs_of(encoding: Encoding, table: Encoded) -> InputScales:
 
 
 def random_masks(n: int, p: int, rng: np.random.Generator) -> Array:
-    """Random masks of n records.
+    """Random masks of n records; True for values that are shown.
 
     Of p columns 1 to p - 1 are hidden, each number of them as often, and at random which.
-
-    Returns
-    -------
-    numpy.ndarray, shape (n, p), bool
-        True for values that are shown.
     """
     hidden = rng.integers(1, p, size=n)
     place = np.argsort(np.argsort(rng.random((n, p)), axis=1), axis=1)

@@ -29,17 +29,7 @@ def train(
 ) -> Network:
     """Train an encoder to recognize records behind two random masks.
 
-    Parameters
-    ----------
-    network : Network
-        Where training begins; not changed.
-    records, held : Encoded
-        Records to learn from, and those whose loss ends the training.
-
-    Returns
-    -------
-    Network
-        The weights with the smallest loss on the records held back.
+    ``network`` is not changed. The weights are those with the smallest loss on the records held back.
     """
     rng = rng_for(seed, "training")
     drops = torch.Generator().manual_seed(int(rng.integers(2**63)))

@@ -267,14 +267,9 @@ class Copula(Sdv):
 
 
 def _with_progress(synthesizer: type, network: type, seed: int, tell: Callable[[Any], None]) -> type:
-    """Seeded subclass of an sdv network that passes on its loss table after every epoch.
+    """Seeded subclass of an sdv synthesizer whose ctgan network tells its losses after every epoch.
 
-    Parameters
-    ----------
-    synthesizer, network : type
-        sdv's class, and ctgan's class that does its work.
-    tell : callable
-        Gets ``loss_values`` (a DataFrame, the last row being of the epoch that just ended).
+    A DataFrame, the last row being of the epoch that just ended.
     """
 
     class EpochCallback(network):
