@@ -177,10 +177,7 @@ def _sum_coded(column: pd.Series) -> tuple[Array, list[str]]:
 
 
 def _zero_sum(n: int) -> Array:
-    """Sum-to-zero codes of n levels, shape (n, n - 1).
-
-    The last is minus the others.
-    """
+    """Sum-to-zero codes of n levels, of which the last is minus the others; shape (n, n - 1)."""
     return np.vstack([np.eye(n - 1), -np.ones((1, n - 1))])
 
 

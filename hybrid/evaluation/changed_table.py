@@ -103,10 +103,7 @@ class ChangedContext(Context):
         return super().people_fingerprint
 
     def asked(self, part: Part) -> Part:
-        """Records of a part that searches query.
-
-        Of the table, those of the judged one.
-        """
+        """Records of a part that searches query; of the table, those of the judged one."""
         if (part.role, part.key) != ("table", "all"):
             return super().asked(part)
         with self._judged.guard:
@@ -128,10 +125,7 @@ class ChangedContext(Context):
         return super().nearest(asked, references, k, own)
 
     def sorted(self, part: Part) -> Sorted:
-        """Some rows in E1, sorted for searches.
-
-        Those of people are the judged table's.
-        """
+        """Some rows in E1, sorted for searches; those of people are the judged table's."""
         if part.role == "table" or self.encoding.columns != self._judged.encoding.columns:
             return super().sorted(part)
         with self._judged.guard:

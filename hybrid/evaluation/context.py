@@ -231,10 +231,7 @@ class Context:
 
     @property
     def secrets(self) -> list[str]:
-        """Columns whose inference is attacked.
-
-        Where none is declared: all but :attr:`no_secrets`.
-        """
+        """Columns whose inference is attacked; where none is declared, all but :attr:`no_secrets`."""
         if self.options.secrets is not None:
             return self.named_secrets
         return self.named_secrets or [name for name in self.schema.names if name not in self.no_secrets]
@@ -333,10 +330,7 @@ class Context:
         return key in self._own
 
     def once_for_all_stages(self, key: Hashable, compute: Callable[[], T]) -> T:
-        """``compute()``, remembered for all stages.
-
-        For results that depend on train and control alone.
-        """
+        """``compute()``, which depends on train and control alone, remembered for all stages."""
         share = self.share
         if share is None:
             return self.once(("real", key), compute)

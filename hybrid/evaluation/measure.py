@@ -105,10 +105,7 @@ class Measure:
 
 
 def excesses(found: Mapping[str, tuple[float, float, float]], n: int) -> dict[str, Measure]:
-    """Parts of a worst that are excesses themselves.
-
-    Value, low and high of each hold together.
-    """
+    """Parts of a worst that are excesses themselves: value, low and high of each, which hold together."""
     return {name: Measure(*ends, 0.0, n, {"part": name}, ends, len(found)) for name, ends in found.items()}
 
 

@@ -62,10 +62,7 @@ DIGITS = 12
 
 
 class Excess(NamedTuple):
-    """Value and interval above trials without a leak.
-
-    NaN where there are fewer than two.
-    """
+    """Value and interval above trials without a leak; NaN where there are fewer than two."""
 
     value: float
     low: float

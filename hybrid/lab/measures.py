@@ -58,10 +58,7 @@ class Sensitivity(NamedTuple):
 
 
 def share(hits: Array) -> Share:
-    """Share of true values with its Wilson interval.
-
-    (0, 0, 0, 1) without trials.
-    """
+    """Share of true values with its Wilson interval; (0, 0, 0, 1) without trials."""
     found, trials = int(np.sum(hits)), int(np.size(hits))
     if not trials:
         return Share(0, 0, 0.0, 1.0)
@@ -70,10 +67,7 @@ def share(hits: Array) -> Share:
 
 
 def noticed(low: Array) -> Array:
-    """Mask of trials whose excess has a lower end above 0.
-
-    What was not measured was not noticed.
-    """
+    """Mask of trials whose excess was measured and has a lower end above 0."""
     return np.asarray(np.nan_to_num(low, nan=-1.0) > 0)
 
 

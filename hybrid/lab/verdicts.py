@@ -32,10 +32,7 @@ class ExcessCurve:
 
     @property
     def means(self) -> Array:
-        """Mean of each level over the seeds; shape (n_levels,).
-
-        NaN where there is no number.
-        """
+        """Mean of each level over the seeds; shape (n_levels,), NaN where there is no number."""
         known = ~np.isnan(self.excess)
         sums = np.where(known, self.excess, 0.0).sum(axis=1)
         return np.asarray(np.where(known.any(axis=1), sums / np.maximum(known.sum(axis=1), 1), np.nan))

@@ -53,10 +53,7 @@ class _Discrete:
 
 @dataclass(frozen=True)
 class _Grid:
-    """Values ``(base + step * i) / scale`` for i in 0..last.
-
-    int64 before scaling.
-    """
+    """Values ``(base + step * i) / scale`` for i in 0..last, int64 before scaling."""
 
     feature: Feature
     kind: Kind

@@ -60,10 +60,7 @@ def matching(queries: Columns, references: Columns, radius: float, weights: Arra
 
 
 class Window(NamedTuple):
-    """References within reach of each query in one number.
-
-    They are those whose rank is in low..high-1.
-    """
+    """References within reach of each query in one number: those of rank low..high-1."""
 
     low: Array
     high: Array
@@ -162,10 +159,7 @@ def _is_chance(matched: int, confidence: float) -> bool:
 
 
 def keys_of(context: Context, secret: str) -> Array:
-    """Positions of the quasi-identifiers but the secret.
-
-    Of all other columns, if there are none.
-    """
+    """Positions of the quasi-identifiers but the secret; of all other columns, if there are none."""
     names = [name for name in context.schema.quasi_identifiers if name != secret]
     chosen = context.encoding.positions(names)
     if len(chosen):

@@ -52,10 +52,7 @@ def tie_score(ties: Array, chance: float) -> Array:
 
 
 def centred(share: float, chance: float) -> float:
-    """Share on the scale on which chance is 1/2.
-
-    0 stays 0, 1 stays 1, with straight lines between.
-    """
+    """Share on the scale on which chance is 1/2, and 0 and 1 stay what they are, with straight lines between."""
     return share / chance / 2 if share < chance else 0.5 + 0.5 * (share - chance) / (1 - chance)
 
 

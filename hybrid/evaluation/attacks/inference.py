@@ -111,10 +111,7 @@ def _printed(context: Context, secret: str) -> dict[str, object]:
 
 
 def attack(context: Context, secret: str, known: tuple[str, ...] | None = None) -> Attack | NotComputable:
-    """Attack on one secret with these known columns.
-
-    It is on all queried training and control records.
-    """
+    """Attack on one secret of all queried training and control records, with these known columns."""
     found = guesses(context, known)
     if secret not in found or len(context.encoding.names) < 2:
         return NotComputable("the secret is constant, names single records, or is the only column", lacks="secret")
@@ -123,10 +120,7 @@ def attack(context: Context, secret: str, known: tuple[str, ...] | None = None) 
 
 
 def expected(guesses: Guesses) -> Array:
-    """Probability that a guess is right, shape (n, m).
-
-    The guess is drawn from the tied nearest rows.
-    """
+    """Probability that a guess drawn from the tied nearest rows is right, shape (n, m)."""
     result: Array = guesses.hits / guesses.ties
     return result
 
@@ -343,10 +337,7 @@ def _successes(context: Context, role: Role, rows: Encoded, at: int, sizes: list
 
 
 def most_frequent(codes: Array, truth: Array) -> Array:
-    """Probability that the most frequent code is the true one.
-
-    Codes have shape (n, k).
-    """
+    """Probability that the most frequent code, of shape (n, k), is the true one."""
     counts = (codes[:, :, None] == codes[:, None, :]).sum(axis=2)
     most = counts.max(axis=1)
     several = np.where(counts == most[:, None], 1 / counts, 0.0).sum(axis=1)

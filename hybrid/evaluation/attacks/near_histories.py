@@ -48,10 +48,7 @@ class HistorySpace:
         return np.array(found, dtype=np.float32).reshape(len(found), len(rows))
 
     def _below(self, table: Encoded, at: int) -> Array:
-        """Share of the people below each number, ties counting half.
-
-        Far from all of them where it is missing.
-        """
+        """Share of the people below each number, ties counting half; far from all of them where it is missing."""
         known, ranks = self._known[at], table.ranks[:, at]
         counts = sum(np.searchsorted(known, ranks, side) for side in ("left", "right"))
         return np.where(ranks < 0, -APART, counts / (2 * max(len(known), 1)))
@@ -89,10 +86,7 @@ def _rows(context: Context, space: HistorySpace, part: Part, *, linked: bool) ->
 
 
 def _places(persons: Array, times: Array) -> Array:
-    """Place of each row among those of its person, from 0.
-
-    Rows without a time come last.
-    """
+    """Place of each row among those of its person, from 0; rows without a time come last."""
     order = np.lexsort((np.where(np.isnan(times), np.inf, times), persons))
     first = np.diff(persons[order], prepend=-1) != 0
     places = np.empty(len(persons), np.int64)

@@ -205,10 +205,7 @@ def _independent(singled: Array, about: Array, found: Array) -> float:
 
 
 def _printed(tables: Tables, predicates: Predicates, confidence: float) -> dict[str, Any] | None:
-    """The attack as Giomi et al. print it.
-
-    It is on all of train and all of control, however their sizes differ.
-    """
+    """The attack as Giomi et al. print it: on all of train and all of control, however their sizes differ."""
     train, control = (float((index.count(predicates) == 1).sum()) for index in (tables.train, tables.control))
     made = attacked(train, control, len(predicates), len(predicates), confidence)
     return None if isinstance(made, NotComputable) else made.printed()

@@ -23,10 +23,7 @@ ROLES: tuple[Role, ...] = ("train", "control", "table")
 
 
 def farther(mine: Array, other: Array) -> Array:
-    """True where ``mine`` is the larger distance; shape (n,), bool.
-
-    It is larger by more than rounding.
-    """
+    """True where ``mine`` is larger than the other distance by more than rounding; shape (n,), bool."""
     result: Array = mine > other + TIE * (1 + other)
     return result
 
@@ -162,10 +159,7 @@ def _compared(context: Context, train: Scored, control: Scored) -> Measure:
 
 
 def _entropies(context: Context) -> Array:
-    """Shannon entropy of every column in train, in nats; shape (p,).
-
-    Numbers are in 20 equal bins.
-    """
+    """Shannon entropy of every column in train, numbers in 20 equal bins, in nats; shape (p,)."""
     train, result = context.encoded("train"), []
     for at in range(len(context.encoding.columns)):
         values = train.ranks[:, at] + 1
@@ -180,10 +174,7 @@ def _entropies(context: Context) -> Array:
 
 
 def _weighted(context: Context) -> Space:
-    """E1 with every column divided by its entropy.
-
-    Agreement on a column with few surprises weighs more.
-    """
+    """E1 with every column divided by its entropy: agreement on a column with few surprises weighs more."""
     space = context.space
     entropy = np.maximum(_entropies(context)[space.columns], 1e-6)
     p = len(space.center)

@@ -170,10 +170,7 @@ def coded_numbers(values: pd.Series, kind: Kind) -> Array:
 
 
 def ranks_of(tables: Sequence[Table], names: Sequence[str]) -> list[Array]:
-    """Ranks of some columns in one coding of their own.
-
-    No column is left out: shape (n_i, len(names)) each, int32.
-    """
+    """Ranks of some columns, none left out, in one coding of their own: shape (n_i, len(names)) each, int32."""
     columns = [tables[0].schema[name] for name in sorted(names)]
     ranks = [coded_ranks([table.frame[column.name] for table in tables], column.kind)[0] for column in columns]
     total = sum(map(len, tables))

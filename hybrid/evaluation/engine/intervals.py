@@ -82,10 +82,7 @@ def _failures(successes: float, attempts: float, confidence: float) -> tuple[flo
 
 
 def simultaneous(confidence: float, parts: int) -> float:
-    """Sidak's level for each of ``parts`` intervals.
-
-    All of them then hold together with ``confidence``.
-    """
+    """Sidak's level for each of ``parts`` intervals that shall hold together with ``confidence``."""
     return float(confidence ** (1 / max(parts, 1)))
 
 
@@ -135,10 +132,7 @@ def clustered_error(values: Array, *clusters: Array) -> float:
 
 
 def numbered(ids: Array) -> Array:
-    """Cluster numbers from 0, below the number of values.
-
-    As they are, where they are such numbers.
-    """
+    """Cluster numbers from 0, below the number of values; as they are, where they are such numbers."""
     if len(ids) and ids.min() >= 0 and ids.max() < len(ids):
         return ids
     numbers: Array = np.unique(ids, return_inverse=True)[1]

@@ -114,8 +114,5 @@ def _kinds(encoding: Encoding, columns: Array | None) -> tuple[Array, Array]:
 
 
 def magnitude(*tables: Columns) -> float:
-    """Largest absolute coordinate, at least 1.
-
-    The rounding of the float32 screen scales with it.
-    """
+    """Largest absolute coordinate, at least 1, with which the rounding of the float32 screen scales."""
     return float(max([1.0, *(np.abs(table.numbers).max(initial=0.0) for table in tables)]))

@@ -109,10 +109,7 @@ def shortfall_in_words(of: Shortfall, unit: str) -> str:
 
 
 def shortfalls(groups: Sequence[PeopleGroups], train: Table, table: Table, confidence: float) -> list[Shortfall]:
-    """Shortfall of every group, the highest low end first.
-
-    ``confidence`` is that of all intervals together.
-    """
+    """Shortfall of every group, the highest low end first; ``confidence`` is that of all intervals together."""
     level = simultaneous(confidence, sum(map(len, groups)))
     sizes = n_persons(train), n_persons(table)
     found = []

@@ -107,10 +107,7 @@ def _rows(context: Context, task: Task, role: Role, limit: int) -> Array:
 
 
 def tested_rows(context: Context, target: str) -> Array:
-    """Positions of the control rows that models are tested on.
-
-    None for a constant target.
-    """
+    """Positions of the control rows that models are tested on; none for a constant target."""
     task = _task(context, target)
     if isinstance(task, NotComputable):
         return np.empty(0, dtype=np.int64)
@@ -237,10 +234,7 @@ def _importance(model: Any, inputs: Array, truth: Array, classify: bool, rng: np
 
 
 def scores_of(context: Context, target: str, learner: Learner) -> tuple[ModelScore, ModelScore] | NotComputable:
-    """Scores of training on the table and on the real rows.
-
-    Both are tested on control.
-    """
+    """Scores on control of training on the table, and on the real rows."""
     task = _task(context, target)
     if isinstance(task, NotComputable):
         return task

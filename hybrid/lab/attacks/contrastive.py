@@ -95,10 +95,7 @@ def _secrets(context: Context, records: Encoded, at: int) -> Array:
 
 
 def _commonest(secrets: Array, group: Array, near: Array) -> Array:
-    """Commonest secret of each query's nearest group.
-
-    The least of equally common ones; shape (m,).
-    """
+    """Commonest secret of each query's nearest group, the least of equally common ones; shape (m,)."""
     values, codes = np.unique(secrets, return_inverse=True)
     pairs, counts = np.unique(group * len(values) + codes, return_counts=True)
     best = np.lexsort((pairs, -counts, pairs // len(values)))

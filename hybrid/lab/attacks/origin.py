@@ -35,10 +35,7 @@ def hidden_rate(context: Context) -> Measure:
 
 
 def _told(context: Context, asked: Array, origin: Array) -> Array:
-    """Share of each record's nearest rows that were made from it.
-
-    Shape (n_asked,).
-    """
+    """Share of each record's nearest rows that were made from it; shape (n_asked,)."""
     people, rows = context.encoded("train").take(asked), context.encoded("table")
     truth, guess = (
         Secrets(numbers[None].astype(np.int32), np.full((1, len(numbers)), np.nan), np.zeros(1), np.zeros(1), True)

@@ -84,10 +84,7 @@ class _Walk:
         return np.stack([one.node_of[column, level] for one, column, level in columns], axis=1)
 
     def release(self, leaves: Array, seed: int) -> Array:
-        """Leaves of the rows that are released of these records.
-
-        None where the run ends without a table.
-        """
+        """Leaves of the rows that are released of these records; none where the run ends without a table."""
         schema = self.pipeline.train.schema
         frame = {
             one.column: pd.Series(one.leaves[column]).astype(DTYPES[schema[one.column].kind])

@@ -251,10 +251,7 @@ class _Fitting:
 
 @dataclass(frozen=True)
 class _Weighted:
-    """Weighted mean of all noisy counts of one set of columns.
-
-    ``weight`` is 1 / variance.
-    """
+    """Mean of all noisy counts of one set of columns, of weight 1 / variance."""
 
     columns: Clique
     counts: Array
