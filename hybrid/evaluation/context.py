@@ -23,7 +23,7 @@ from hybrid.evaluation.engine.encoding import Encoded, Encoding, encode, row_key
 from hybrid.evaluation.engine.neighbours import Sorted, in_blocks, nearest, nearest_of_pieces
 from hybrid.evaluation.engine.space import Columns, Space, euclidean
 from hybrid.evaluation.measure import Subject
-from hybrid.evaluation.options import EvaluateOptions
+from hybrid.evaluation.options import EvaluateOptions, RetrainOptions
 from hybrid.table import Schema, Table
 from hybrid.table.dependencies import no_secrets
 from hybrid.table.persons import person_groups
@@ -211,6 +211,12 @@ class Context:
         if self.stage not in ("synthetic", "baseline"):
             return None
         return len(self.train) if self.making.learned is None else self.making.learned or None
+
+    @property
+    def retrain(self) -> RetrainOptions:
+        """Options of the attacks with trainings; they are there where such an attack is made."""
+        assert self.options.retrain is not None
+        return self.options.retrain
 
     @property
     def schema(self) -> Schema:

@@ -98,10 +98,17 @@ class Measure:
         if (self.low is None) != (self.high is None):
             raise ValueError("an interval has both ends: its JSON form keeps none of one alone")
 
+    @property
+    def interval(self) -> tuple[float, float, float]:
+        """Value, low and high; the value alone where there are no bounds."""
+        if self.low is None or self.high is None:
+            return self.value, self.value, self.value
+        return self.value, self.low, self.high
+
     def above(self, reference: float) -> Measure:
         """Set the excess to value and interval minus a constant reference."""
-        low, high = (self.value if end is None else end for end in (self.low, self.high))
-        return replace(self, excess=(self.value - reference, low - reference, high - reference))
+        value, low, high = self.interval
+        return replace(self, excess=(value - reference, low - reference, high - reference))
 
 
 def excesses(found: Mapping[str, tuple[float, float, float]], n: int) -> dict[str, Measure]:

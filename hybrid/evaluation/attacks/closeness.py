@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from hybrid.base.arrays import Array, Mask
-from hybrid.evaluation.context import NEIGHBOURS, Context, Part
+from hybrid.evaluation.context import NEIGHBOURS, PEOPLE, Context, Part
 from hybrid.evaluation.engine.intervals import (
     clustered_error,
     exact_share_interval,
@@ -26,7 +26,7 @@ POINTING = (0.01, 0.02, 0.05)
 
 
 def _pairs(context: Context) -> list[tuple[Part, Part]]:
-    return [(pair[0], pair[1]) for pair in context.parts(("train", "control"))]
+    return [(pair[0], pair[1]) for pair in context.parts(PEOPLE)]
 
 
 def closer(mine: Array, other: Array) -> Array:
@@ -178,7 +178,7 @@ def nndr(context: Context) -> Measure:
         firsts = [context.distances(table, train, 2) for train, _ in _pairs(context)]
         details["paper"] = {"NNDR": float(np.mean([np.where(d[:, 0] > 0, _ratio(d), 1.0).mean() for d in firsts]))}
     # A ratio below the control's is the leak; a part of train holds a copied row's twin in its share of the cases.
-    kept = context.kept("train", ("train", "control"))
+    kept = context.kept("train", PEOPLE)
     excess = (-gap / kept, (-gap - gap_error) / kept, (-gap + gap_error) / kept)
     return Measure(value, value - error, value + error, value - gap, len(mine), details, excess)
 
@@ -248,7 +248,7 @@ def dcr_score(context: Context) -> Measure:
         )
         for train, control in _pairs(context)
     ]
-    kept = context.kept("train", ("train", "control"))
+    kept = context.kept("train", PEOPLE)
     tau, rows, beside, people = np.mean([_near(*pair, alpha) for pair in pairs], axis=0)
     value = _score(rows, beside, people) / kept
     rng = context.random("dcr_score")

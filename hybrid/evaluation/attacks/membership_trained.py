@@ -16,7 +16,7 @@ import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from itertools import islice
-from typing import Literal, NamedTuple
+from typing import Literal
 
 import numpy as np
 import pandas as pd
@@ -25,7 +25,7 @@ from hybrid.base.arrays import Array
 from hybrid.evaluation.attacks.retraining import by_frequency, options_of, ordered, places, retrained, with_places
 from hybrid.evaluation.attacks.vulnerability import unlike_others
 from hybrid.evaluation.context import Context
-from hybrid.evaluation.engine.intervals import auc, clustered_error, placements, simultaneous
+from hybrid.evaluation.engine.intervals import Interval, auc, clustered_error, placements, simultaneous
 from hybrid.evaluation.families import attack_with_trainings
 from hybrid.evaluation.measure import Measure, NotComputable, Outcome
 from hybrid.evaluation.options import RetrainOptions
@@ -167,14 +167,6 @@ CLIPPED = 4.0
 PENALTIES = np.logspace(0, 6, 13)
 DRAWS = 200
 """Draws of people and trainings for intervals."""
-
-
-class Interval(NamedTuple):
-    """A value with its bounds."""
-
-    value: float
-    low: float
-    high: float
 
 
 def pooled_scores(seen: Array, member: Array) -> Array:

@@ -133,6 +133,11 @@ def attacked_people(
     return attacked(*sides, context.options.confidence, independent=worth)
 
 
+def measured(made: Attack | NotComputable, **details: Any) -> Outcome:
+    """Risk of an attack, or why it has none."""
+    return made if isinstance(made, NotComputable) else made.measure(**details)
+
+
 def worst(attacks: Mapping[str, Attack | NotComputable], over: str, confidence: float, paper: bool = False) -> Outcome:
     """Risk of the attack with the highest lower bound.
 
@@ -146,7 +151,7 @@ def worst(attacks: Mapping[str, Attack | NotComputable], over: str, confidence: 
     level = simultaneous(confidence, len(made))
     wide = {name: replace(attack, confidence=level).measure() for name, attack in made.items()}
     single = {name: attack.measure() for name, attack in made.items()}
-    top = max(wide, key=lambda name: (_low(wide[name]), single[name].value, name))
+    top = max(wide, key=lambda name: (wide[name].interval[1], single[name].value, name))
     each = {
         name: {"value": single[name].value, "low": wide[name].low, "high": wide[name].high, **_rates(single[name])}
         for name in made
@@ -164,10 +169,6 @@ def worst(attacks: Mapping[str, Attack | NotComputable], over: str, confidence: 
     assert low is not None and high is not None
     parts = excesses({name: one.unshrunk for name, one in wide.items() if one.unshrunk is not None}, wide[top].n)
     return Measure(value, low, high, 0.0, wide[top].n, details, (value, low, high), len(made), parts)
-
-
-def _low(measure: Measure) -> float:
-    return measure.value if measure.low is None else measure.low
 
 
 def _rates(measure: Measure) -> dict[str, Any]:

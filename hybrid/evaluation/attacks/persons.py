@@ -14,7 +14,7 @@ import pandas as pd
 
 from hybrid.base.arrays import Array, Codes, Mask
 from hybrid.evaluation.attacks.membership import highest, scores
-from hybrid.evaluation.attacks.outcome import Attack, attacked
+from hybrid.evaluation.attacks.outcome import attacked, measured
 from hybrid.evaluation.context import PEOPLE, Context, Role
 from hybrid.evaluation.engine.intervals import auc_interval
 from hybrid.evaluation.engine.neighbours import nearest
@@ -45,8 +45,7 @@ def _per_person(context: Context, role: Role, hits: Mask, rows: Array | None = N
 def _attack(context: Context, train: Mask, control: Mask, **details: Any) -> Outcome:
     """Risk of persons hit, beyond persons never seen."""
     sides = float(train.sum()), float(control.sum()), len(train), len(control)
-    made = attacked(*sides, context.options.confidence)
-    return made.measure(**details) if isinstance(made, Attack) else made
+    return measured(attacked(*sides, context.options.confidence), **details)
 
 
 def _copied(context: Context, role: Role) -> Mask:
@@ -61,7 +60,7 @@ def persons_copied(context: Context) -> Outcome:
     (r_T - r_C)/(1 - r_C) with the shares of training and of control persons of whom at least one row equals a row of
     the table in every column. 0 without a leak, 1 for a copy.
     """
-    train, control = (_per_person(context, role, _copied(context, role)) > 0 for role in ("train", "control"))
+    train, control = (_per_person(context, role, _copied(context, role)) > 0 for role in PEOPLE)
     return _attack(context, train, control)
 
 
@@ -71,9 +70,10 @@ def persons_near(context: Context) -> Outcome:
     Near is a row whose distance to the table is less than a ninth of that to the reference sample. Otherwise as
     :func:`persons_copied`.
     """
-    members, others = scores(context)
-    train = _per_person(context, "train", members > NEAR, context.asked_rows("train")) > 0
-    control = _per_person(context, "control", others > NEAR, context.asked_rows("control")) > 0
+    train, control = (
+        _per_person(context, role, side > NEAR, context.asked_rows(role)) > 0
+        for role, side in zip(PEOPLE, scores(context), strict=True)
+    )
     return _attack(context, train, control)
 
 

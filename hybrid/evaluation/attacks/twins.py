@@ -8,7 +8,7 @@ import numpy as np
 
 from hybrid.base.arrays import Array
 from hybrid.evaluation.attacks.closeness import closer
-from hybrid.evaluation.context import Context, Part, Role
+from hybrid.evaluation.context import ROLES, Context, Part, Role
 from hybrid.evaluation.engine.intervals import Rate, clustered_error, quantile, risk
 from hybrid.evaluation.engine.neighbours import nearest, nearest_of_others
 from hybrid.evaluation.engine.space import TIE, Space
@@ -19,7 +19,6 @@ Scored = tuple[Array, float]
 """Scores of the records of a part, and the standard error of their mean."""
 COPIED = 0.5
 """The adversarial accuracy's difference for a copy."""
-ROLES: tuple[Role, ...] = ("train", "control", "table")
 
 
 def farther(mine: Array, other: Array) -> Array:
@@ -109,7 +108,7 @@ def authenticity(context: Context) -> Measure:
     training records: about 0.5 of them lie closer to the table, whatever the table is like, if it has as many rows as
     there are training records. So nothing is cut, and a copy scores 1 whatever the size of control.
     """
-    train, control, table = (context.whole(role) for role in ("train", "control", "table"))
+    train, control, table = (context.whole(role) for role in ROLES)
 
     def scored(part: Part) -> Scored:
         distance, index = _nearest_person(context, part, context.space)
@@ -199,7 +198,7 @@ def identifiability(context: Context) -> Outcome:
 
     def scored(role: Role) -> Scored:
         part = context.whole(role)
-        people = space.place(context.encoded(role).take(context.asked(part).rows))
+        people = space.place(context.asked_records(role))
         distance, index = _nearest_person(context, part, space)
         across = nearest(space, people, rows)
         near = closer(across[0][:, 0], distance)

@@ -169,6 +169,17 @@ def coded_numbers(values: pd.Series, kind: Kind) -> Array:
     return np.where(np.isfinite(numbers), numbers, np.nan)
 
 
+def part_edges(values: Array, parts: int) -> Array:
+    """Bounds of parts of as many known numbers each, where they are so different; none where no number is known."""
+    known = values[~np.isnan(values)]
+    return np.unique(np.quantile(known, np.linspace(0, 1, parts + 1)[1:-1])) if len(known) else np.empty(0)
+
+
+def in_parts(values: Array, edges: Array) -> Array:
+    """Part of each number between the edges, from 0; -1 where missing."""
+    return np.where(np.isnan(values), -1, np.searchsorted(edges, values, side="right"))
+
+
 def ranks_of(tables: Sequence[Table], names: Sequence[str]) -> list[Array]:
     """Ranks of some columns, none left out, in one coding of their own: shape (n_i, len(names)) each, int32."""
     columns = [tables[0].schema[name] for name in sorted(names)]

@@ -31,6 +31,21 @@ class Risk(NamedTuple):
     high: float
 
 
+class Interval(NamedTuple):
+    """A number with both ends of its interval."""
+
+    value: float
+    low: float
+    high: float
+
+
+def difference(mine: tuple[float, float, float], its: tuple[float, float, float]) -> Interval:
+    """Difference of two independent numbers with intervals, by Newcombe (1998, method 10)."""
+    (value, low, high), (other, least, most) = mine, its
+    down, up = math.hypot(value - low, most - other), math.hypot(high - value, other - least)
+    return Interval(value - other, value - other - down, value - other + up)
+
+
 @lru_cache(maxsize=64)
 def quantile(confidence: float) -> float:
     """The two-sided standard normal quantile, 1.959964 at .95."""

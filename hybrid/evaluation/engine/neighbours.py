@@ -179,6 +179,12 @@ class Secrets(NamedTuple):
     symmetric: bool
     """Whether ``relative`` is of the larger of the two (else of the guess alone)."""
 
+    @classmethod
+    def codes(cls, codes: Array) -> Secrets:
+        """One secret, of codes that are right if equal; shape (n,)."""
+        ranks = np.ascontiguousarray(codes[None].astype(np.int32))
+        return cls(ranks, np.full(ranks.shape, np.nan), np.zeros(1), np.zeros(1), True)
+
     def only(self, secrets: Array) -> Secrets:
         ranks, numbers, relative, absolute = (part[secrets] for part in self[:4])
         return Secrets(ranks, numbers, relative, absolute, self.symmetric)
@@ -193,6 +199,14 @@ class Guesses(NamedTuple):
     """Those of them that have the secret."""
     first: Array
     """Whether the first of them in the order of the references does."""
+
+    @property
+    def likely(self) -> Array:
+        """Probability that a guess drawn from the tied references is right."""
+        return np.asarray(self.hits / self.ties)
+
+    def of(self, queries: Array) -> Guesses:
+        return Guesses(*(part[queries] for part in self))
 
     @classmethod
     def none(cls, n: int, m: int) -> Guesses:
