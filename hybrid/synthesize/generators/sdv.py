@@ -7,11 +7,6 @@ Sources: Xu et al., Modeling Tabular Data using Conditional GAN, NeurIPS 2019, a
 section 4.4); Patki, Wedge, Veeramachaneni, The Synthetic Data Vault, DSAA 2016 (copula).
 """
 
-# The packages used here may be absent when types are checked.
-# mypy: disable-error-code="import-untyped,import-not-found"
-# mypy: allow-subclassing-any, allow-untyped-decorators, allow-untyped-calls
-# mypy: no-warn-unused-ignores, no-warn-return-any
-
 from __future__ import annotations
 
 from abc import ABC, abstractmethod

@@ -11,11 +11,6 @@ shares in a drawn table are closer to what the model learned: the noise of drawi
 touched. Imported only where torch is needed.
 """
 
-# The packages used here may be absent when types are checked.
-# mypy: disable-error-code="import-untyped,import-not-found"
-# mypy: allow-subclassing-any, allow-untyped-decorators, allow-untyped-calls
-# mypy: no-warn-unused-ignores, no-warn-return-any
-
 from __future__ import annotations
 
 import itertools
