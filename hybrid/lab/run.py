@@ -20,11 +20,12 @@ from hybrid.comparison.results import collect, filled_alone, kept_store
 from hybrid.comparison.trial import Workplace
 from hybrid.lab.correlations import correlations
 from hybrid.lab.files import league_json, league_table
-from hybrid.lab.league import League, Overall, league, over_all_kinds
+from hybrid.lab.league import League, Overall, league
 from hybrid.lab.measurements import measurements
 from hybrid.lab.page import render_lab
 from hybrid.lab.plan import GivenTable, LabDesign, LabPlan
 from hybrid.lab.trials import LabTrials, lab_trials
+from hybrid.lab.verdicts import over_all_kinds
 from hybrid.synthesize.registry import require
 
 KIND = "laboratory"
