@@ -68,17 +68,8 @@ def complete(values: Array) -> tuple[Array, Array]:
     """Complete cases: the configurations and seeds without a missing value.
 
     A plan with holes is worse than one seed less. So seeds are given up first, down to half of them (but two), and
-    configurations only where that is not enough, those with the fewest seeds first.
-
-    Parameters
-    ----------
-    values : numpy.ndarray, shape (n_configurations, n_seeds)
-        NaN where there is no value.
-
-    Returns
-    -------
-    (numpy.ndarray, numpy.ndarray)
-        bool, shapes (n_configurations,) and (n_seeds,). Two seeds or more wherever a configuration has two.
+    configurations only where that is not enough, those with the fewest seeds first. The configurations and the seeds as
+    masks of ``values`` (n_configurations, n_seeds); two seeds or more wherever a configuration has two.
     """
     known = np.isfinite(values)
     counts = known.sum(axis=1)
@@ -92,31 +83,13 @@ def complete(values: Array) -> tuple[Array, Array]:
 
 
 def mean_spread(seeds: int, overlap: float) -> float:
-    """Standard error of a mean over seeds, in standard deviations between them.
-
-    Parameters
-    ----------
-    seeds : int
-        Above 0.
-    overlap : float
-        Correlation of two seeds, 0 to below 1.
-    """
+    """Standard error of a mean over seeds that correlate (0 to below 1), in standard deviations between them."""
     return math.sqrt(1 / seeds + overlap / (1 - overlap))
 
 
 @lru_cache(maxsize=1024)
 def half_interval(seeds: int, level: float, overlap: float) -> float:
-    """Half an interval of a mean over seeds, in standard deviations between the seeds (Student's t).
-
-    Parameters
-    ----------
-    seeds : int
-        2 or more.
-    level : float
-        Of confidence, 0 to 1.
-    overlap : float
-        Correlation of two seeds, 0 to below 1.
-    """
+    """Half an interval of a mean over seeds, in standard deviations between the seeds (Student's t)."""
     from scipy.stats import t
 
     return float(t.ppf((1 + level) / 2, seeds - 1)) * mean_spread(seeds, overlap)
@@ -132,27 +105,16 @@ def estimates(
     within: Range = (None, None),
     logit: bool = False,
 ) -> list[Estimate]:
-    """Estimate contrasts with intervals.
+    """Estimate contrasts with intervals, one question a row of the weights.
 
-    Parameters
-    ----------
-    weights : numpy.ndarray, shape (n, n_configurations)
-        One question a row.
-    values : numpy.ndarray, shape (n_configurations, n_seeds)
-        Nothing missing.
-    family : int
-        How many numbers the wide intervals shall hold for together.
-    overlap : float
-        Correlation of two seeds, 0 to below 1; 0: independent, or an interval about one table.
-    confidence : float
-        Level, 0..1.
-    within : tuple of float or None
-        Range of what is estimated: no interval leaves it.
-    logit : bool
-        Whether intervals are symmetric on the logit scale of the range, as those of means are. The standard error
-        there is that of the mean over (value - low)(high - value)/(high - low) (delta method, Agresti 2013, section
-        16.1). Where the range has one end, the interval is that of the logarithm of the distance towards it, and the
-        plain one away from it. Differences have intervals that end at the end of their range.
+    ``values`` has the shape (n_configurations, n_seeds), nothing missing. The wide intervals hold for ``family``
+    numbers together. ``overlap`` is the correlation of two seeds, 0 to below 1; 0: independent, or an interval about
+    one table. No interval leaves the range ``within``.
+
+    ``logit``: intervals are symmetric on the logit scale of the range, as those of means are. The standard error there
+    is that of the mean over (value - low)(high - value)/(high - low) (delta method, Agresti 2013, section 16.1). Where
+    the range has one end, the interval is that of the logarithm of the distance towards it, and the plain one away from
+    it. Differences have intervals that end at the end of their range.
     """
     # Rounding must not look like a difference where every seed says the same.
     per_seed = weights @ values

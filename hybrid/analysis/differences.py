@@ -104,21 +104,8 @@ def against_baseline(results: Results) -> list[PairedDifference]:
 def relative_change(ours: float, alone: float, sign: int, least: float) -> float | None:
     """Relative change of a metric from the generator alone to the pipeline (thesis, eq. 5.3), in per cent.
 
-    100 (ours - alone) / alone, times ``sign``: positive is better, as in tables A.1 to A.4 of the thesis.
-
-    Parameters
-    ----------
-    ours, alone : float
-        The metric of the pipeline, and of its generator on the original records.
-    sign : {1, -1}
-        1 where higher is better.
-    least : float
-        Smallest size of ``alone``, above 0, that the ratio has a meaning for.
-
-    Returns
-    -------
-    float or None
-        None where ``alone`` is smaller.
+    100 (ours - alone) / alone, times ``sign``: positive is better, as in tables A.1 to A.4 of the thesis. None where
+    ``alone`` is smaller than ``least``: the ratio has no meaning then.
     """
     return None if abs(alone) < least else sign * 100 * (ours - alone) / alone
 
@@ -232,14 +219,9 @@ def paradox_verdict(differences: Sequence[PairedDifference], margin: float) -> P
     A gain is excluded by the upper half of the two one-sided tests (Schuirmann 1987): the one-sided 95 % bound of the
     difference lies below the margin. All metrics must exclude it, each at its own level (intersection-union test,
     Berger 1982), so that a true gain of the margin or more in any one of them is missed with a probability of 5 % at
-    most. A loss of utility does not speak against the paradox, so the lower half is not asked for.
-
-    Parameters
-    ----------
-    differences : sequence of PairedDifference
-        Conditional minus uniform, a metric each; the wide intervals hold for all of them together.
-    margin : float
-        Above 0, in each metric's unit.
+    most. A loss of utility does not speak against the paradox, so the lower half is not asked for. Differences are
+    conditional minus uniform, a metric each, and their wide intervals hold together; the margin is in each metric's
+    unit.
     """
     private = [each for each in differences if each.column.family == "privacy"]
     useful = [each for each in differences if each.column.family != "privacy"]

@@ -54,14 +54,10 @@ class MetricEffects:
 class EffectModel:
     """The least-squares model of a plan, as weights over its configurations.
 
-    Additive in the factors; an interaction is added to it for the requested pair. Coded so that the effects
-    of a factor's levels add up to zero (Yates 1934): each level counts the same, however often it was run. In a full
+    Additive in the factors; an interaction is added to it for the requested pair. Coded so that the effects of a
+    factor's levels add up to zero (Yates 1934): each level counts the same, however often it was run. In a full
     factorial plan the weights are those of plain averages; in another the effects of the other factors are taken out.
-
-    Parameters
-    ----------
-    levels : pandas.DataFrame, shape (n_configurations, n_factors)
-        Text. Factors with one level are left out.
+    Factors with one level are left out.
     """
 
     def __init__(self, levels: pd.DataFrame) -> None:
@@ -76,14 +72,9 @@ class EffectModel:
         return self._coded[factor][1]
 
     def main(self, factor: str) -> tuple[Array, Array, Array]:
-        """Weights of level means and effects, and the estimable ones.
+        """Weights of level means and effects, shapes (n_levels, n_configurations), and the estimable ones.
 
-        Weights have the shape (n_levels, n_configurations).
-
-        Returns
-        -------
-        (means, effects, known)
-            ``known``, shape (n_levels,), bool: whether the plan separates the level from the other factors' effects.
+        ``known``: the plan separates the level from the other factors' effects.
         """
         at = 1 + sum(code.shape[1] for name, (code, _) in self._coded.items() if name in self._before(factor))
         width = len(self.names(factor)) - 1
@@ -126,20 +117,8 @@ def metric_effects(
 ) -> MetricEffects:
     """Main effects and two-way interactions on one metric.
 
-    Parameters
-    ----------
-    levels : pandas.DataFrame, shape (n_configurations, n_factors)
-        Text.
-    values : numpy.ndarray, shape (n_configurations, n_seeds)
-        NaN where a run has no value.
-    models : dict
-        Models by the configurations they are made for; filled here, for metrics with the same gaps.
-    overlap : float
-        Correlation of two seeds, 0 to below 1.
-    within : tuple of float or None
-        Range of the metric.
-    metrics : int
-        Metrics whose main effects are tested together.
+    Values have the shape (n_configurations, n_seeds), NaN where a run has none. ``models`` is filled here, for metrics
+    with the same gaps; main effects of so many ``metrics`` are tested together.
     """
     rows, seeds = complete(values)
     whole = values[np.ix_(rows, seeds)]
@@ -198,10 +177,7 @@ def _sum_coded(column: pd.Series) -> tuple[Array, list[str]]:
 
 
 def _zero_sum(n: int) -> Array:
-    """Sum-to-zero codes of n levels, shape (n, n - 1).
-
-    The last is minus the others.
-    """
+    """Sum-to-zero codes of n levels, of which the last is minus the others; shape (n, n - 1)."""
     return np.vstack([np.eye(n - 1), -np.ones((1, n - 1))])
 
 

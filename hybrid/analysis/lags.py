@@ -57,11 +57,6 @@ def lags(found: Contest, chosen: int, among: Mask) -> list[Lag]:
 
     One-sided bounds of the lag behind each of the others hold together for the true best of them, whichever was chosen
     (multiple comparisons with the best, Hsu 1984); levels of Sidak over others and concerns.
-
-    Parameters
-    ----------
-    among : numpy.ndarray, shape (n,), bool
-        Configurations to choose from.
     """
     if found.seeds < 2:
         return []
@@ -116,35 +111,16 @@ def _needed(found: Contest, criterion: Criterion, chosen: int, left: Mask) -> Ne
 def seeds_within(half: float, level: float, overlap: float) -> int | None:
     """Fewest seeds with a half interval of at most so much; None above :data:`MOST_SEEDS`.
 
-    Parameters
-    ----------
-    half : float
-        In standard deviations between the seeds, above 0.
-    level : float
-        Of confidence, 0 to 1.
-    overlap : float
-        Correlation of two seeds, 0 to below 1.
+    The interval is in standard deviations between the seeds, whose correlation is ``overlap``.
     """
     return next((n for n in range(2, MOST_SEEDS + 1) if half_interval(n, level, overlap) <= half), None)
 
 
 def expected_half(seeds: int, people: int, overlap: float, family: int) -> float:
-    """Expected half interval of a difference of two shares.
-
-    Of shares of control people, about, before anything is measured.
+    """Expected half interval of a difference of two shares of control people, before anything is measured.
 
     The two shares, near .8, are of the same people and each has a draw of its own: their difference is taken to vary
-    between seeds as that of shares of independent people does, sqrt(2 x .8 x .2 / people).
-
-    Parameters
-    ----------
-    seeds : int
-        2 or more.
-    people : int
-        Control people of a run, above 0.
-    overlap : float
-        Correlation of two seeds, 0 to below 1.
-    family : int
-        Differences that are tested together.
+    between seeds as that of shares of independent people does, sqrt(2 x .8 x .2 / people). So many (``family``)
+    differences are tested together.
     """
     return half_interval(seeds, simultaneous(CONFIDENCE, family), overlap) * math.sqrt(2 * 0.8 * 0.2 / people)

@@ -38,17 +38,8 @@ from hybrid.evaluation.engine.intervals import quantile, simultaneous
 def pareto_front(first: Array, second: Array) -> Array:
     """Non-dominated points, where higher is better on both axes.
 
-    A point is beaten by one that is at least as good on both axes and better on one.
-
-    Parameters
-    ----------
-    first, second : numpy.ndarray, shape (n,), float64
-        Larger is better. Points with a NaN are never on the front.
-
-    Returns
-    -------
-    numpy.ndarray, shape (n,), bool
-        Whether each point is on the front; equal points are on it or off it together.
+    A point is beaten by one that is at least as good on both axes and better on one. Points with a NaN are never on the
+    front; equal points are on it or off it together.
     """
     front = np.zeros(len(first), dtype=bool)
     known = np.flatnonzero(np.isfinite(first) & np.isfinite(second))
@@ -97,15 +88,7 @@ class Criterion:
         return means
 
     def as_good(self, among: Mask, overlap: float) -> Mask:
-        """Configurations as good as the best of some, shape (n_configurations,).
-
-        Parameters
-        ----------
-        among : numpy.ndarray, shape (n_configurations,), bool
-            At least one.
-        overlap : float
-            Correlation of two seeds, 0 to below 1.
-        """
+        """Configurations as good as the best of some, one or more, with a correlation of two seeds of ``overlap``."""
         best, seeds = int(np.argmax(np.where(among, self.means, -np.inf))), self.values.shape[1]
         if seeds > 1:
             spread = (self.good[best] - self.good).std(axis=1, ddof=1)
@@ -124,16 +107,9 @@ class Criterion:
         return estimates(np.ones((1, 1)), own, family, overlap=overlap, within=within, logit=True)[0]
 
     def shown(self, level: float, overlap: float, margin: float = 0.0) -> Mask:
-        """Pairs in which the seeds show the first to be better than the second, shape (n, n), bool.
+        """Pairs (n, n) in which the seeds show the first to be better than the second by more than a margin.
 
-        Parameters
-        ----------
-        level : float
-            Of the two-sided interval that leaves zero out.
-        overlap : float
-            Correlation of two seeds, 0 to below 1.
-        margin : float
-            The gain must be larger, too.
+        The two-sided interval of this level leaves it out; ``overlap`` is the correlation of two seeds.
         """
         seeds = self.values.shape[1]
         if seeds < 2:
@@ -399,18 +375,9 @@ def verdict_of(found: Contest, at: int) -> str:
 
 
 def chosen_mean(values: Array, configurations: int, overlap: float, within: Range, *, logit: bool = False) -> Estimate:
-    """Mean of a chosen configuration over the seeds.
+    """Mean over the seeds, shape (1, n_seeds), of a configuration chosen from some.
 
-    Parameters
-    ----------
-    values : numpy.ndarray, shape (1, n_seeds)
-        Of the chosen one.
-    configurations : int
-        How many it was chosen from: the wide interval holds for all of them together, so for the chosen one too.
-    overlap : float
-        Correlation of two seeds, 0 to below 1.
-    within : tuple of float or None
-        Range of the values.
+    The wide interval holds for all of them together, so for the chosen one too.
     """
     one = np.ones((1, 1))
     return estimates(one, values, configurations, overlap=overlap, within=within, logit=logit)[0]

@@ -100,14 +100,7 @@ class Recommendation:
 
 
 def recommend(found: Contest | None, levels: pd.DataFrame) -> Recommendation | None:
-    """Recommend what the rule of :mod:`hybrid.analysis.ranking` puts first; None where too little was measured.
-
-    Parameters
-    ----------
-    found : Contest or None
-    levels : pandas.DataFrame, shape (n_configurations, n_factors)
-        Text, by configuration.
-    """
+    """Recommend what the rule of :mod:`hybrid.analysis.ranking` puts first; None where too little was measured."""
     if found is None or not {"usefulness", "privacy"} <= {each.concern for each in found.criteria}:
         return None
     everyone = np.ones(len(found.names), dtype=bool)

@@ -1,7 +1,4 @@
-"""The results of a comparison as matrices.
-
-One per metric, configurations by seeds.
-"""
+"""The results of a comparison as matrices, configurations by seeds, one per metric."""
 
 from __future__ import annotations
 

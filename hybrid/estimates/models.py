@@ -189,16 +189,7 @@ class PartialLikelihood:
     For an event of a group of d at one time, l = 0 .. d - 1 before it in the group, the sum over those at risk loses
     the share l/d of the sum over the group. All sums are weighted, and the event counts with the mean weight of its
     group, as in R's survival. Efron, B. (1977): The efficiency of Cox's likelihood function for censored data. JASA
-    72(359).
-
-    Parameters
-    ----------
-    inputs : numpy.ndarray, shape (n, p)
-        Predictors.
-    numbers : Numbers
-        Outcome and time, with one event or more.
-    weights : numpy.ndarray, shape (n,)
-        Sampling weights, 1 on average.
+    72(359). ``numbers`` are outcome and time, with one event or more; weights are 1 on average.
     """
 
     def __init__(self, inputs: Array, numbers: Numbers, weights: Array) -> None:

@@ -45,13 +45,7 @@ class Clusters(NamedTuple):
         the sum over the strata of n / (n - 1) times the sum of (z - z') (z - z')^T over its clusters. Binder, D.
         (1983): On the variances of asymptotically normal estimators from complex surveys. International Statistical
         Review 51(3). It takes clusters as drawn with replacement, and counts what varies within them as well.
-
-        Parameters
-        ----------
-        inverse : numpy.ndarray, shape (p, p)
-            A^-1, the inverse of the weighted information.
-        scores : numpy.ndarray, shape (n, p)
-            Weighted score of each row.
+        ``inverse`` is A^-1, that of the weighted information; ``scores`` are the weighted ones of the rows.
         """
         number = np.bincount(self.stratum)
         if number.min(initial=2) < 2:

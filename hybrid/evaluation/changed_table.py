@@ -19,13 +19,7 @@ def encode_changed(before: Encoding, tables: Sequence[Table], changed: Array) ->
     """Encode tables as :func:`~.encoding.encode` does, from an earlier encoding.
 
     Numbers and dates of unchanged rows are not ranked again: their ranks move by the values that came and went.
-
-    Parameters
-    ----------
-    before : Encoding
-        Of the same tables, the last of them before it was changed.
-    changed : numpy.ndarray, shape (n,), int64
-        Rows of the last table that differ; all its other rows, and the other tables, are as they were.
+    ``before`` encodes the same tables, the last of them before its rows ``changed``.
     """
     if any(_varies(tables, name, changed) for name, reason in before.excluded.items() if reason == "constant"):
         return encode(tables)
@@ -59,17 +53,7 @@ def _varies(tables: Sequence[Table], name: str, changed: Array) -> bool:
 
 
 def _moved(old: Array, series: Sequence[pd.Series], places: Array) -> tuple[Array, int]:
-    """Ranks of a numeric column after some values changed.
-
-    With the number of distinct values.
-
-    Parameters
-    ----------
-    old : numpy.ndarray, shape (n,)
-        Ranks of all rows before.
-    places : numpy.ndarray, shape (n_changed,), int64
-        Rows that changed.
-    """
+    """Ranks of a numeric column after the values at some places changed, and the number of distinct values."""
     same = np.ones(len(old), dtype=bool)
     same[places] = False
     example = np.full(int(old.max(initial=-1)) + 2, -1, dtype=np.int64)
@@ -95,16 +79,8 @@ class ChangedContext(Context):
     """Context of a changed table, with the searches of the judged one.
 
     What the changed rows leave as it was is not computed again; results are those of a :class:`Context` of the table
-    alone, but for the sample of its rows: rows are asked about where they are in the judged table.
-
-    Parameters
-    ----------
-    judged : Context
-        Of the table before; contexts of several threads may share it.
-    table : Table
-        As many rows.
-    changed : numpy.ndarray, shape (n,), int64
-        Rows that may differ from those of the judged table.
+    alone, but for the sample of its rows: rows are asked about where they are in the judged table. The table has as
+    many rows as the judged one, whose context several threads may share; only rows ``changed`` may differ.
     """
 
     def __init__(self, judged: Context, table: Table, changed: Array) -> None:
@@ -115,10 +91,9 @@ class ChangedContext(Context):
 
     @cached_property
     def encoding(self) -> Encoding:
-        control = self.train.take(np.empty(0, np.int64)) if self.control is None else self.control
         with self._judged.guard:
             before = self._judged.encoding
-        return encode_changed(before, [self.train, control, self.table], self._changed)
+        return encode_changed(before, self.tables, self._changed)
 
     @cached_property
     def people_fingerprint(self) -> str:
@@ -128,10 +103,7 @@ class ChangedContext(Context):
         return super().people_fingerprint
 
     def asked(self, part: Part) -> Part:
-        """Records of a part that searches query.
-
-        Of the table, those of the judged one.
-        """
+        """Records of a part that searches query; of the table, those of the judged one."""
         if (part.role, part.key) != ("table", "all"):
             return super().asked(part)
         with self._judged.guard:
@@ -153,10 +125,7 @@ class ChangedContext(Context):
         return super().nearest(asked, references, k, own)
 
     def sorted(self, part: Part) -> Sorted:
-        """Some rows in E1, sorted for searches.
-
-        Those of people are the judged table's.
-        """
+        """Some rows in E1, sorted for searches; those of people are the judged table's."""
         if part.role == "table" or self.encoding.columns != self._judged.encoding.columns:
             return super().sorted(part)
         with self._judged.guard:

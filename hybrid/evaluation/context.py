@@ -23,7 +23,7 @@ from hybrid.evaluation.engine.encoding import Encoded, Encoding, encode, row_key
 from hybrid.evaluation.engine.neighbours import Sorted, in_blocks, nearest, nearest_of_pieces
 from hybrid.evaluation.engine.space import Columns, Space, euclidean
 from hybrid.evaluation.measure import Subject
-from hybrid.evaluation.options import EvaluateOptions
+from hybrid.evaluation.options import EvaluateOptions, RetrainOptions
 from hybrid.table import Schema, Table
 from hybrid.table.dependencies import no_secrets
 from hybrid.table.persons import person_groups
@@ -77,6 +77,9 @@ def most_asked(limit: int | None, *sizes: int) -> int | None:
 
 
 Role = Literal["train", "control", "table"]
+ROLES: tuple[Role, ...] = ("train", "control", "table")
+PEOPLE: tuple[Role, Role] = ("train", "control")
+"""Who is attacked: training people, and people never seen."""
 NEIGHBOURS = 5
 """Most neighbours that a search between the tables finds, unless ``knn_neighbours`` is more; five cost twice as much
 as one."""
@@ -210,6 +213,12 @@ class Context:
         return len(self.train) if self.making.learned is None else self.making.learned or None
 
     @property
+    def retrain(self) -> RetrainOptions:
+        """Options of the attacks with trainings; they are there where such an attack is made."""
+        assert self.options.retrain is not None
+        return self.options.retrain
+
+    @property
     def schema(self) -> Schema:
         """The columns of all tables."""
         return self.train.schema
@@ -228,10 +237,7 @@ class Context:
 
     @property
     def secrets(self) -> list[str]:
-        """Columns whose inference is attacked.
-
-        Where none is declared: all but :attr:`no_secrets`.
-        """
+        """Columns whose inference is attacked; where none is declared, all but :attr:`no_secrets`."""
         if self.options.secrets is not None:
             return self.named_secrets
         return self.named_secrets or [name for name in self.schema.names if name not in self.no_secrets]
@@ -253,28 +259,32 @@ class Context:
     @cached_property
     def encoding(self) -> Encoding:
         """The coding of train, control and the stage's table."""
+        return encode(self.tables)
+
+    @cached_property
+    def tables(self) -> list[Table]:
+        """Train, control and the stage's table, in the order of :data:`ROLES`; a control set of no rows for none."""
         control = self.train.take(np.empty(0, np.int64)) if self.control is None else self.control
-        return encode([self.train, control, self.table])
+        return [self.train, control, self.table]
+
+    def records(self, role: Role) -> Table:
+        """One of :attr:`tables`."""
+        return self.tables[ROLES.index(role)]
 
     def encoded(self, role: Role) -> Encoded:
         """One table in the coding."""
-        return self.encoding.tables[("train", "control", "table").index(role)]
+        return self.encoding.tables[ROLES.index(role)]
 
     def persons(self, role: Role) -> Codes:
         """Person of each row of a table; shape (n,), int64."""
-        table = {"train": self.train, "control": self.control, "table": self.table}[role]
-        return np.empty(0, dtype=np.int64) if table is None else table.persons
+        return self.records(role).persons
 
     def has_persons(self, role: Role) -> bool:
         """True if columns name the persons of the rows."""
-        table = self.train if role == "train" else self.control
-        return table is not None and not table.rows_are_persons
+        return not self.records(role).rows_are_persons
 
     def clusters(self, train: Array, control: Array) -> tuple[Codes, Codes] | None:
-        """Persons of records of train and of control, by position.
-
-        None where each row is another person.
-        """
+        """Persons of records of train and of control, by position; None where each row is another person."""
         if not self.has_persons("train"):
             return None
         return self.persons("train")[train], self.persons("control")[control]
@@ -282,22 +292,37 @@ class Context:
     @property
     def asked_people(self) -> tuple[Array, Array]:
         """Positions of the records of train and of control that searches query."""
-        train, control = (self.asked(self.whole(role)).rows for role in ("train", "control"))
+        train, control = map(self.asked_rows, PEOPLE)
         return train, control
 
-    def weights(self, role: Role) -> Array | None:
-        """Sampling weight of each row; shape (n,).
+    def asked_rows(self, role: Role) -> Array:
+        """Positions of the records of a table that searches query."""
+        return self.asked(self.whole(role)).rows
 
-        None without a column of that role.
-        """
-        table = self.table if role == "table" else self.train if role == "train" else self.control
-        return None if table is None else weights_of(table)
+    def asked_records(self, role: Role) -> Encoded:
+        """Records of a table that searches query."""
+        return self.encoded(role).take(self.asked_rows(role))
+
+    def everybody_asked(self) -> Encoded:
+        """Records of train, then of control, that searches query."""
+        return self.asked_records("train").join(self.asked_records("control"))
+
+    def by_role(self, values: Array) -> tuple[Array, Array]:
+        """Values of :meth:`everybody_asked`, of train and of control apart."""
+        train, control = np.split(values, [len(self.asked_rows("train"))])
+        return train, control
+
+    def by_content(self, part: Part) -> Array:
+        """Rows of a part in the order of their content: what is drawn of them does not depend on that of the file."""
+        order = self.encoded(part.role).order
+        return np.asarray(order[np.isin(order, part.rows)])
+
+    def weights(self, role: Role) -> Array | None:
+        """Sampling weight of each row, shape (n,); None where no column has that role."""
+        return weights_of(self.records(role))
 
     def random(self, name: str) -> np.random.Generator:
-        """Random stream of one metric.
-
-        It is the same at every stage, whatever else is computed.
-        """
+        """Random stream of one metric: the same at every stage, whatever else is computed."""
         return rng_for(self.seed, name)
 
     def once(self, key: Hashable, compute: Callable[[], T]) -> T:
@@ -311,10 +336,7 @@ class Context:
         return key in self._own
 
     def once_for_all_stages(self, key: Hashable, compute: Callable[[], T]) -> T:
-        """``compute()``, remembered for all stages.
-
-        For results that depend on train and control alone.
-        """
+        """``compute()``, which depends on train and control alone, remembered for all stages."""
         share = self.share
         if share is None:
             return self.once(("real", key), compute)
@@ -360,11 +382,6 @@ class Context:
 
         Their sizes can then not bias a comparison. Larger tables are cut into disjoint random parts (at most
         :data:`MAX_BLOCKS`), rows of a person together, so that results average over nearly all rows at no extra cost.
-
-        Returns
-        -------
-        list of tuple of Part
-            One part per role in each tuple.
         """
         size = min(len(self.encoded(role)) for role in roles)
         cut = {role: self._cut(role, size) for role in roles}
@@ -413,10 +430,8 @@ class Context:
             return part
 
         def draw() -> Part:
-            order = self.encoded(part.role).order
-            rows = order[np.isin(order, part.rows)]
             rng = self.random(f"asked {part.role} {part.key}")
-            return Part(part.role, ("asked", part.key), np.sort(rng.permutation(rows)[:limit]))
+            return Part(part.role, ("asked", part.key), np.sort(rng.permutation(self.by_content(part))[:limit]))
 
         return self.once(("asked", part.role, part.key), draw)
 

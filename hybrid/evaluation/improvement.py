@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-import math
 from dataclasses import dataclass, replace
 from typing import Any
 
+from hybrid.evaluation.engine.intervals import difference
 from hybrid.evaluation.measure import Direction, Evaluation, Family, Measure, MetricResult
 from hybrid.evaluation.registry import REGISTRY
 
@@ -49,22 +49,7 @@ def improvements(evaluation: Evaluation) -> list[Improvement]:
         if beside is None:
             continue
         if isinstance(result.outcome, Measure) and isinstance(beside.outcome, Measure):
-            difference, low, high, better, relative = _compare(result.outcome, beside.outcome, result.direction)
-            known = REGISTRY.get(result.name)
-            rows.append(
-                Improvement(
-                    result.name,
-                    result.family,
-                    result.direction,
-                    result.column,
-                    difference,
-                    low,
-                    high,
-                    better,
-                    relative if known is not None and known.no_leak == 0 else None,
-                    result.outcome.details.get("paper", {}).get("improvement"),
-                )
-            )
+            rows.append(_compared(result, result.outcome, beside.outcome))
     return rows
 
 
@@ -85,14 +70,12 @@ def _with_printed(evaluation: Evaluation, result: MetricResult) -> MetricResult:
     return replace(result, outcome=replace(mine, details=mine.details | {"paper": paper}))
 
 
-def _compare(
-    mine: Measure, its: Measure, direction: Direction
-) -> tuple[float, float | None, float | None, bool | None, float | None]:
-    difference = mine.value - its.value
-    if mine.low is None or mine.high is None or its.low is None or its.high is None:
-        return difference, None, None, None, None
-    low = difference - math.hypot(mine.value - mine.low, its.high - its.value)
-    high = difference + math.hypot(mine.high - mine.value, its.value - its.low)
-    better = None if low <= 0 <= high else (difference < 0) == (direction == "lower")
-    relative = -difference / its.value if its.low > 0 or its.high < 0 else None
-    return difference, low, high, better, relative
+def _compared(result: MetricResult, mine: Measure, its: Measure) -> Improvement:
+    printed = mine.details.get("paper", {}).get("improvement")
+    about, known = (result.name, result.family, result.direction, result.column), REGISTRY.get(result.name)
+    value, low, high = difference(mine.interval, its.interval)
+    if mine.low is None or its.low is None or its.high is None:
+        return Improvement(*about, value, None, None, None, None, printed)
+    better = None if low <= 0 <= high else (value < 0) == (result.direction == "lower")
+    relative = known is not None and known.no_leak == 0 and (its.low > 0 or its.high < 0)
+    return Improvement(*about, value, low, high, better, -value / its.value if relative else None, printed)

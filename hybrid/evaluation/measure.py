@@ -98,22 +98,21 @@ class Measure:
         if (self.low is None) != (self.high is None):
             raise ValueError("an interval has both ends: its JSON form keeps none of one alone")
 
+    @property
+    def interval(self) -> tuple[float, float, float]:
+        """Value, low and high; the value alone where there are no bounds."""
+        if self.low is None or self.high is None:
+            return self.value, self.value, self.value
+        return self.value, self.low, self.high
+
     def above(self, reference: float) -> Measure:
         """Set the excess to value and interval minus a constant reference."""
-        low, high = (self.value if end is None else end for end in (self.low, self.high))
-        return replace(self, excess=(self.value - reference, low - reference, high - reference))
+        value, low, high = self.interval
+        return replace(self, excess=(value - reference, low - reference, high - reference))
 
 
 def excesses(found: Mapping[str, tuple[float, float, float]], n: int) -> dict[str, Measure]:
-    """Parts of a worst that are excesses themselves.
-
-    Parameters
-    ----------
-    found : mapping of str to tuple of float
-        Value, low and high of each, which hold together.
-    n : int
-        Records or attacks behind each.
-    """
+    """Parts of a worst that are excesses themselves: value, low and high of each, which hold together."""
     return {name: Measure(*ends, 0.0, n, {"part": name}, ends, len(found)) for name, ends in found.items()}
 
 
@@ -214,14 +213,7 @@ class MetricResult:
 class AllRows:
     """Counts on all rows of a table judged by a sample.
 
-    Parameters
-    ----------
-    rows, judged : int
-        Rows of the table, and of the sample.
-    train, control : int
-        Training and control records.
-    train_found, control_found : int
-        Those of them that equal one of all rows.
+    Of ``train`` and ``control`` records, so many (``train_found``, ``control_found``) equal one of all rows.
     """
 
     rows: int

@@ -113,10 +113,7 @@ class Metric:
         return {name: float(value) for name, value in numbers.items() if value is not None and math.isfinite(value)}
 
     def columns(self, context: Context) -> list[str | None]:
-        """Columns that it is computed for.
-
-        ``[None]`` for a metric of the whole table.
-        """
+        """Columns that it is computed for, ``[None]`` for a metric of the whole table."""
         if self.per is None:
             return [None]
         chosen: dict[Per, list[str]] = {

@@ -35,14 +35,8 @@ class LinkedPeople(Table):
     def of(cls, people: Table, below: Mapping[str, tuple[Table, Sequence[str]]]) -> Self:
         """Join people and their rows.
 
-        Parameters
-        ----------
-        people : Table, n rows
-            The person table, without identifiers, its columns named so that no summary has the name of one; ``persons``
-            numbers the people.
-        below : mapping of str to tuple of Table and sequence of str
-            The other tables about people, with those of their columns that are not the person's. ``persons`` has the
-            number of each row's person.
+        ``persons`` numbers the people, whose columns are named so that no summary has the name of one; in the tables
+        below it is the number of each row's person. Of those the named columns count, which are not the person's.
         """
         columns, values = list(people.schema), {name: people.frame[name] for name in people.schema.names}
         numbers = people.persons

@@ -136,18 +136,7 @@ class Leak:
         """Leaks of several sizes, of which a larger one holds every smaller one.
 
         The same people, with the same values, in the place of the same rows: what is measured on the tables is paired.
-
-        Parameters
-        ----------
-        context, rng
-            As for :meth:`plant`.
-        shares : sequence of float
-            Sizes of the leaks in (0, 1]. For ``group``, shares of the largest one, which is the whole group.
-
-        Returns
-        -------
-        list of Planted, or NotComputable
-            One table per size, in the order of the sizes; why this leak cannot be planted.
+        Of ``group``, shares are those of the largest one, which is the whole group.
         """
         people = self.people(context, max(shares), rng)
         if isinstance(people, NotComputable):

@@ -55,32 +55,19 @@ def is_measured_in_folds(metric: Metric) -> bool:
 
 
 def pooled(results: Sequence[MetricResult]) -> MetricResult:
-    """One metric of all folds.
+    """The results of one metric in all folds as one.
 
-    Parameters
-    ----------
-    results : sequence of MetricResult
-        The same metric, column and stage in every fold; one or more.
-
-    Returns
-    -------
-    MetricResult
-        Computed if it is in half of the folds or more, and failed in none; from those alone, so its interval is wider.
-        ``details["folds"]`` is their number. The time is that of all.
+    Computed if it is in half of the folds or more, and failed in none; from those alone, so its interval is wider.
+    ``details["folds"]`` is their number. The time is that of all.
     """
     seconds, cpu = sum(one.seconds for one in results), sum(one.cpu_seconds for one in results)
     return replace(results[0], outcome=_outcome([one.outcome for one in results]), seconds=seconds, cpu_seconds=cpu)
 
 
 def pooled_evaluation(own: Evaluation, folds: Sequence[Evaluation], names: Collection[str]) -> Evaluation:
-    """Evaluation of a run's tables, with the folds' pooled results in their places.
+    """Evaluation of a run's tables made from everybody, with the folds' pooled results in their places.
 
-    Parameters
-    ----------
-    own : Evaluation
-        Of the tables made from everybody, without control.
-    folds : sequence of Evaluation
-        Of every fold; a stage is pooled over those that measured it.
+    A stage is pooled over the folds that measured it.
     """
     found: dict[tuple[str, str, str | None], list[MetricResult]] = {}
     for metric in own.metrics:
@@ -96,13 +83,7 @@ def compared_with_folds(released: Context, folds: Sequence[Context]) -> tuple[Cr
     """Exact and near copies in the released table and in those of the folds.
 
     They alone can be counted in a table from which nobody was left out; what they show of a leak, folds show better.
-
-    Parameters
-    ----------
-    released : Context
-        All people and the released table. Its control is that of a fold, and decides nothing here.
-    folds : sequence of Context
-        Of every fold.
+    The control of the released table is that of a fold, and decides nothing here.
     """
     found = []
     for name in COPIES:
@@ -164,13 +145,10 @@ def _mean(measures: Sequence[Measure], together: int, details: dict[str, Any]) -
     known = [one.unshrunk or one.excess for one in measures]
     if None not in known:
         excess = _mean_interval([one for one in known if one is not None], factors)
-    low: float | None
-    high: float | None
-    value = _average([one.value for one in measures])
+    value, *ends = _mean_interval([one.interval for one in measures], factors)
     if excess is not None and all((one.value, one.low, one.high) == one.excess for one in measures):
-        value, low, high = excess
-    else:
-        low, high = (_end_if_all([getattr(one, end) for one in measures], measures, factors) for end in ("low", "high"))
+        value, *ends = excess
+    low, high = (None, None) if any(one.low is None for one in measures) else ends
     references = [one.reference for one in measures if one.reference is not None]
     reference = _average(references) if len(references) == len(measures) else None
     return Measure(value, low, high, reference, sum(one.n for one in measures), details, excess, together)
@@ -185,8 +163,7 @@ def _mean_share(
     """
     shares = []
     for one, chance in zip(measures, chances, strict=True):
-        moved = (one.value, one.value if one.low is None else one.low, one.value if one.high is None else one.high)
-        value, low, high = (not_centred(end, chance) for end in moved)
+        value, low, high = (not_centred(end, chance) for end in one.interval)
         shares.append((value, low, high))
     value, low, high = (centred(end, _average(chances)) for end in _mean_interval(shares, factors))
     return Measure(value, low, high, 0.5, sum(one.n for one in measures), details, together=together).above(0.5)
@@ -204,12 +181,6 @@ def _end(values: Sequence[float], ends: Sequence[float], factors: Sequence[float
     return _average(values) + math.copysign(math.hypot(*distances) / len(values), sum(distances))
 
 
-def _end_if_all(ends: Sequence[float | None], measures: Sequence[Measure], factors: Sequence[float]) -> float | None:
-    """An end of the mean's interval; None where a fold has none."""
-    known = [end for end in ends if end is not None]
-    return _end([one.value for one in measures], known, factors) if len(known) == len(measures) else None
-
-
 def _worst(measures: Sequence[Measure], details: dict[str, Any]) -> Measure:
     """The pooled part with the highest low end.
 
@@ -223,7 +194,7 @@ def _worst(measures: Sequence[Measure], details: dict[str, Any]) -> Measure:
         there = [fold[name] for fold in folds if name in fold]
         about = {**there[0].details, **_mean_of([one.details for one in there])}
         parts[name] = _mean(there, max(one.together for one in there) + further, about)
-    order = sorted(parts, key=lambda name: (-_low(parts[name]), name))
+    order = sorted(parts, key=lambda name: (-parts[name].interval[1], name))
     for key, rows in measures[0].details.items():
         if isinstance(rows, list) and rows and isinstance(rows[0], Mapping):
             details = details | {key: [_row(parts[name], rows[0]) for name in order[:LISTED]]}
@@ -237,10 +208,6 @@ def _row(part: Measure, like: Mapping[str, Any]) -> dict[str, Any]:
     """A part as in a list of details; the number of its people has the name that it has there."""
     found = {"value": part.value, "low": part.low, "high": part.high} | dict.fromkeys(("members", "people"), part.n)
     return {key: part.details.get(key, found.get(key)) for key in like if key in part.details or key in found}
-
-
-def _low(measure: Measure) -> float:
-    return measure.value if measure.low is None else measure.low
 
 
 def _average(numbers: Sequence[float]) -> float:

@@ -117,14 +117,9 @@ def sizes_of(schema: Schema, rows: tuple[int, int, int], options: EvaluateOption
 def price(metric: Metric, sizes: Sizes, options: EvaluateOptions, first: bool = True) -> float:
     """Seconds that a metric takes on one core for one table, roughly.
 
-    Pairs of a queried record and a record cost a constant per column, as far as blocks of near records do not rule
-    them out: of n records, a share that falls with the root of n. Metrics of a column are repeated; searches are shared
-    by the columns' metrics.
-
-    Parameters
-    ----------
-    first : bool
-        Whether the table is the first of its evaluation, which also pays for what all tables share.
+    Pairs of a queried record and a record cost a constant per column, as far as blocks of near records do not rule them
+    out: of n records, a share that falls with the root of n. Metrics of a column are repeated; searches are shared by
+    the columns' metrics. The first table of an evaluation also pays for what all tables share.
     """
     found = _prices().get(metric.name, Price())
     largest = max(sizes.train, sizes.control, sizes.table)

@@ -33,13 +33,8 @@ def correlations(found: pd.DataFrame) -> pd.DataFrame:
     """Spearman's rank correlation of any two metrics over the trials of each kind of leak.
 
     Of their excess, which is larger the more a metric finds, whichever direction its own number has. What both owe to
-    the leak is in it. A trial without a leak that several series of a kind share counts once.
-
-    Returns
-    -------
-    pandas.DataFrame
-        Columns as :data:`COLUMNS`: table, risk model, two metrics, the correlation in -1..1, and the trials in which
-        both gave a number. Without pairs of which one never changes; without numbers as printed.
+    the leak is in it. A trial without a leak that several series of a kind share counts once. Pairs of which one never
+    changes have none, nor have numbers as printed.
     """
     own = found[found["excess"].notna() & ~found["contestant"].map(is_printed).astype(bool)]
     rows = [row for key, part in own.groupby(["data", "risk"], sort=False) for row in _of_kind(key, part)]
@@ -73,10 +68,7 @@ def agreements(table: pd.DataFrame) -> list[Agreement]:
 def matrix_of(table: pd.DataFrame, risk: str, names: Sequence[str]) -> pd.DataFrame:
     """Correlations of one kind of leak as a symmetric matrix, NaN where there is none.
 
-    Parameters
-    ----------
-    names : sequence of str
-        Metrics, in the order of the rows; those without any correlation are left out.
+    In the order of the names; those without any correlation are left out.
     """
     part = table[table["risk"] == risk]
     kept = [name for name in names if name in set(part["one"]) | set(part["other"])]

@@ -27,11 +27,6 @@ def league_json(plan: LabDesign, found: League, given: GivenTable | None = None)
     names it); ``verdict`` is one of the keys of ``rules``. ``believe`` has the metrics to believe on each table, those
     that notice most first, with the kinds of leak that they notice and the smallest size (``from``, as the ``dial``
     shows it); ``do_not_believe`` has the others and why; ``kinds`` the first metrics to notice each kind of leak.
-
-    Parameters
-    ----------
-    given : GivenTable, optional
-        The table from elsewhere, where leaks were planted into one.
     """
     advised = believing(found)
     return {

@@ -235,10 +235,7 @@ class League:
     """Metrics without an excess."""
 
     def by_word(self) -> dict[Word, list[str]]:
-        """Metrics by their worst verdict over the tables, best first.
-
-        Without numbers as printed.
-        """
+        """Metrics but numbers as printed, by their worst verdict over the tables, best first."""
         found: dict[str, Word] = {}
         for entry in (entry for entry in self.entries if not entry.is_printed):
             words = (found.get(entry.contestant, entry.overall.word), entry.overall.word)
@@ -252,13 +249,7 @@ class League:
 
 
 def league(trials: LabTrials, found: pd.DataFrame, overall: Overall = over_all_kinds) -> League:
-    """Judge every metric.
-
-    Parameters
-    ----------
-    overall : callable
-        Verdict of a metric from its verdicts by risk model.
-    """
+    """Judge every metric."""
     compared = found[found["excess"].notna()]
     groups: Groups = dict(iter(compared.groupby(["data", "risk", "series", "contestant"], sort=False)))
     pairs: list[Pair] = list(dict.fromkeys(zip(compared["data"], compared["contestant"], strict=True)))
@@ -376,10 +367,7 @@ def _drift(tracks: Sequence[Track]) -> Drift | None:
 
 
 def _retention(tracks: Sequence[Track]) -> dict[str, float]:
-    """Excess with each noise, as a share of that without.
-
-    At the leak nearest to one half.
-    """
+    """Excess with each noise, as a share of that without, at the leak nearest to one half."""
     noisy = {track.series.name: track for track in tracks if track.risk == "noisy" and not track.gaps}
     plain = noisy.pop(NO_NOISE, None)
     if plain is None:

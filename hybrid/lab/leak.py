@@ -41,20 +41,10 @@ _EPOCH = np.datetime64(0, "us")
 def with_noise(train: Table, order: Array, leaked: int, options: RiskOptions, seed: int) -> pd.DataFrame:
     """Leaked records with the noise of the options.
 
-    Amounts (decimals, whole numbers over a range of :data:`AMOUNT` or more, times) get normal noise, counts and dates
-    a Poisson number of steps in a random direction, categories another draw with probability ``p``. Numbers keep
-    their column's grid and range in the training records, or noise alone would give them away; a missing number stays
-    missing.
-
-    Parameters
-    ----------
-    order : numpy.ndarray, shape (n_T,), int
-        Its rows; the first ``leaked`` leak.
-
-    Returns
-    -------
-    pandas.DataFrame, shape (leaked, n_columns)
-        In the given order, with the training table's dtypes.
+    Amounts (decimals, whole numbers over a range of :data:`AMOUNT` or more, times) get normal noise, counts and dates a
+    Poisson number of steps in a random direction, categories another draw with probability ``p``. Numbers keep their
+    column's grid and range in the training records, or noise alone would give them away; a missing number stays
+    missing. The first ``leaked`` rows of the order leak; in that order, with the training table's dtypes.
     """
     frame = train.frame.take(order[:leaked]).reset_index(drop=True)
     for column in train.schema:
@@ -138,21 +128,8 @@ def known_leak(train: Table, fresh: Table, options: RiskOptions, seed: int) -> K
 
     Levels are nested: with one seed, a larger leak holds the leaked records of every smaller one, with the same noise
     on them, so that curves over the levels are paired within a seed. (The thesis, section 3.3.5, draws afresh at every
-    level.)
-
-    Parameters
-    ----------
-    train : Table, shape (n_T, n_columns)
-        The records that leak. All rows of a person leak before those of the next.
-    fresh : Table, shape (n_R, n_columns)
-        Records of other people of the same population, which no metric sees.
-    options : RiskOptions
-        Share and noise.
-
-    Returns
-    -------
-    KnownLeak
-        ``n = round(size * min(n_T, n_R))`` rows in random order, ``round(leak * n)`` of them training records.
+    level.) All rows of a person leak before those of the next. There are ``n = round(size * min(n_T, n_R))`` rows in
+    random order, ``round(leak * n)`` of them training records.
     """
     n = round(options.size * min(len(train), len(fresh)))
     leaked = round(options.leak * n)
@@ -182,19 +159,7 @@ def without_unusual(train: Table, options: RemovalOptions, seed: int) -> Table:
     """Training records without the most unusual people.
 
     With one seed, a larger share removes those of every smaller one, too. Of a person with several rows the most
-    unusual one counts, and all are removed.
-
-    Parameters
-    ----------
-    train : Table, shape (n, n_columns)
-        The training records.
-    options : RemovalOptions
-        Share of the people, 0..0.5, and what makes them unusual.
-
-    Returns
-    -------
-    Table
-        The others, in their order; ``round(remove * n)`` people fewer.
+    unusual one counts, and all are removed. The others are in their order, ``round(remove * n)`` people fewer.
     """
     people = person_groups(train.persons)
     n = int(people.max(initial=-1)) + 1

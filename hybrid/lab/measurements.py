@@ -62,10 +62,7 @@ DIGITS = 12
 
 
 class Excess(NamedTuple):
-    """Value and interval above trials without a leak.
-
-    NaN where there are fewer than two.
-    """
+    """Value and interval above trials without a leak; NaN where there are fewer than two."""
 
     value: float
     low: float
@@ -77,16 +74,8 @@ def over_nulls(value: float, nulls: Mapping[int, float], own: int | None, *, saf
 
     Its mean over them is what no leak scores. The interval is the prediction interval of one more such table under
     normality, mean +- t(n - 1) s sqrt(1 + 1/n) at 95 % (Hahn and Meeker 1991, section 4.7): a table without a leak lies
-    above it with 2.5 %.
-
-    Parameters
-    ----------
-    nulls : mapping of int to float
-        Numbers of the tables without a leak, by seed.
-    own : int or None
-        Seed of the table if it is one of those: it is left out, or it would be its own yardstick.
-    safe : bool
-        True if larger numbers are safer; the sign is then turned.
+    above it with 2.5 %. A table without a leak is itself left out (``own``), or it would be its own yardstick;
+    ``safe``: larger numbers are safer, and the sign is turned.
     """
     others = np.array([number for seed, number in nulls.items() if seed != own])
     if len(others) < 2:
@@ -108,20 +97,11 @@ SUBJECT = "synthetic"
 
 
 def measurements(trials: LabTrials, rows: Sequence[Mapping[str, Any]]) -> pd.DataFrame:
-    """Numbers of all trials that ended well.
+    """Numbers of all trials that ended well, from the row of each planned trial; columns as :data:`COLUMNS`.
 
-    Parameters
-    ----------
-    rows : sequence of mapping
-        The row of each planned trial, in that order.
-
-    Returns
-    -------
-    pandas.DataFrame
-        Columns as :data:`COLUMNS`. A trial that several series share has rows in each; all trials without a leak are
-        also there as the risk model :data:`NULL`. What a metric cannot compute has no row; an excess that is not
-        known is NaN. The excess of a number as printed is over the trials without a leak
-        (:func:`over_nulls`), which also gives its interval.
+    A trial that several series share has rows in each; all trials without a leak are also there as the risk model
+    :data:`NULL`. What a metric cannot compute has no row; an excess that is not known is NaN. The excess of a number as
+    printed is over the trials without a leak (:func:`over_nulls`), which also gives its interval.
     """
     found: dict[str, list[_Trial]] = {}
     for planned, row in zip(trials.planned, rows, strict=True):

@@ -58,10 +58,7 @@ class Sensitivity(NamedTuple):
 
 
 def share(hits: Array) -> Share:
-    """Share of true values with its Wilson interval.
-
-    (0, 0, 0, 1) without trials.
-    """
+    """Share of true values with its Wilson interval; (0, 0, 0, 1) without trials."""
     found, trials = int(np.sum(hits)), int(np.size(hits))
     if not trials:
         return Share(0, 0, 0.0, 1.0)
@@ -70,10 +67,7 @@ def share(hits: Array) -> Share:
 
 
 def noticed(low: Array) -> Array:
-    """Mask of trials whose excess has a lower end above 0.
-
-    What was not measured was not noticed.
-    """
+    """Mask of trials whose excess was measured and has a lower end above 0."""
     return np.asarray(np.nan_to_num(low, nan=-1.0) > 0)
 
 
@@ -82,14 +76,6 @@ def isotonic(values: Array) -> Array:
 
     The max-min formula, max over s <= i of min over t >= i of the mean of values s..t (Barlow et al. 1972), which
     pooling adjacent violators computes one row at a time.
-
-    Parameters
-    ----------
-    values : numpy.ndarray, shape (..., n)
-
-    Returns
-    -------
-    numpy.ndarray, shape (..., n)
     """
     n = values.shape[-1]
     sums = np.concatenate([np.zeros((*values.shape[:-1], 1)), np.cumsum(values, axis=-1)], axis=-1)
@@ -103,17 +89,10 @@ def isotonic(values: Array) -> Array:
 
 
 def sensitivity(told: Array, rng: np.random.Generator) -> Sensitivity:
-    """First level from which enough trials notice the leak.
-
-    Enough are :data:`POWER` of them.
+    """First level from which enough (:data:`POWER`) of the trials with a leak notice it; shape (n_levels, n_seeds).
 
     The shares of trials are made to rise over the levels (:func:`isotonic`), so that what holds at a level holds above
     it. The interval is over seeds drawn with replacement.
-
-    Parameters
-    ----------
-    told : numpy.ndarray, shape (n_levels, n_seeds), bool
-        Of the levels with a leak.
     """
     n_levels, n_seeds = told.shape
     drawn = told[:, rng.integers(n_seeds, size=(DRAWS, n_seeds))].mean(axis=-1).T
@@ -148,12 +127,8 @@ def rank_correlations(excess: Array) -> Array:
 def jonckheere(groups: Sequence[Array]) -> Trend:
     """Jonckheere-Terpstra test of rising levels, with the correction for ties.
 
-    Hollander, Wolfe and Chicken, Nonparametric Statistical Methods (3rd ed.), section 6.2, eq. 6.19.
-
-    Returns
-    -------
-    Trend
-        z is 0, and p is 1, where all values are equal.
+    Hollander, Wolfe and Chicken, Nonparametric Statistical Methods (3rd ed.), section 6.2, eq. 6.19. Where all values
+    are equal, z is 0, and p is 1.
     """
     sizes = np.array([len(group) for group in groups], dtype=float)
     n = sizes.sum()
@@ -219,12 +194,7 @@ def drift(excess: Array) -> Drift:
     """Largest difference between the last level and any other, paired within seeds.
 
     What is certain of it is the end towards 0 of Student's interval, at 95 % for all levels together (Bonferroni); 0
-    with a single seed.
-
-    Parameters
-    ----------
-    excess : numpy.ndarray, shape (n_levels, n_seeds)
-        Without missing numbers.
+    with a single seed. Shape (n_levels, n_seeds), nothing missing.
     """
     differences = excess[:-1] - excess[-1]
     size = np.abs(differences.mean(axis=1))

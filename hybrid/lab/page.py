@@ -197,17 +197,8 @@ def render_lab(
 ) -> str:
     """Render the league as one self-contained HTML document.
 
-    Parameters
-    ----------
-    given : GivenTable, optional
-        The table from elsewhere, where leaks were planted into one.
-    language : Language, optional
-        Of the page; not given: that of ``HYBRID_LANGUAGE``.
-
-    Returns
-    -------
-    str
-        HTML with inline styles and figures: no script, no request, aggregates alone.
+    Styles and figures are inline: no script, no request, aggregates alone. ``given`` is the table from elsewhere, where
+    leaks were planted into one.
     """
     spoken = language_of(None) if language is None else language
     return in_language(spoken, lambda chosen, note: _page(plan, trials, found, failures, related, given, chosen, note))

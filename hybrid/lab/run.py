@@ -20,11 +20,12 @@ from hybrid.comparison.results import collect, filled_alone, kept_store
 from hybrid.comparison.trial import Workplace
 from hybrid.lab.correlations import correlations
 from hybrid.lab.files import league_json, league_table
-from hybrid.lab.league import League, league
+from hybrid.lab.league import League, Overall, league
 from hybrid.lab.measurements import measurements
 from hybrid.lab.page import render_lab
 from hybrid.lab.plan import GivenTable, LabDesign, LabPlan
 from hybrid.lab.trials import LabTrials, lab_trials
+from hybrid.lab.verdicts import over_all_kinds
 from hybrid.synthesize.registry import require
 
 KIND = "laboratory"
@@ -101,7 +102,7 @@ def run_lab(
         with kept_store(plan.store, out) as store:
             place = Workplace(store, None)
             rows = collect(trials.planned, place, out, jobs, progress, scheduler=scheduler, retry_failed=retry_failed)
-        return _written(plan, trials, rows, out)
+        return write_results(plan, trials, rows, out)
 
 
 def _refuse_missing(trials: LabTrials) -> None:
@@ -117,32 +118,24 @@ def _refuse_missing(trials: LabTrials) -> None:
         raise MissingExtraError(problems)
 
 
-def _written(plan: LabPlan, trials: LabTrials, rows: Sequence[Mapping[str, Any]], out: Path) -> Laboratory:
+def write_results(
+    plan: LabDesign,
+    trials: LabTrials,
+    rows: Sequence[Mapping[str, Any]],
+    out: Path,
+    overall: Overall = over_all_kinds,
+    given: GivenTable | None = None,
+) -> Laboratory:
+    """Judge all metrics by the rows of the trials, write the files but ``rows.jsonl``, and seal their folder."""
     found = measurements(trials, rows)
     failures = Counter(str(row["reason"]) for row in rows if row["status"] != "ok")
-    result = Laboratory(league(trials, found), found, len(rows) - failures.total(), dict(failures))
-    write_results(plan, trials, result, out)
-    return result
-
-
-def write_results(
-    plan: LabDesign, trials: LabTrials, result: Laboratory, out: Path, given: GivenTable | None = None
-) -> None:
-    """Write the files of a laboratory but ``rows.jsonl``, and seal its folder.
-
-    Parameters
-    ----------
-    given : GivenTable, optional
-        The table from elsewhere, where leaks were planted into one.
-    """
-    with atomic_file(out / TABLE) as temporary:
-        result.measurements.to_csv(temporary, index=False)
-    related = correlations(result.measurements)
-    with atomic_file(out / CORRELATIONS) as temporary:
-        related.to_csv(temporary, index=False)
-    with atomic_file(out / LEAGUE_TABLE) as temporary:
-        league_table(result.league).to_csv(temporary, index=False)
+    result = Laboratory(league(trials, found, overall), found, len(rows) - failures.total(), dict(failures))
+    related = correlations(found)
+    for name, table in ((TABLE, found), (CORRELATIONS, related), (LEAGUE_TABLE, league_table(result.league))):
+        with atomic_file(out / name) as temporary:
+            table.to_csv(temporary, index=False)
     text = json.dumps(league_json(plan, result.league, given), ensure_ascii=False, allow_nan=False, indent=1)
     write_text(out / LEAGUE, text + "\n")
     write_text(out / REPORT, render_lab(plan, trials, result.league, result.failures, related, given))
     seal(out, plan.name, KIND)
+    return result

@@ -7,7 +7,6 @@ alarm is a false one, and with a leak nothing but the leak does. (The exchange i
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
@@ -36,8 +35,7 @@ from hybrid.evaluation.planted_leaks import LEAKS, Leak, LeakName, Planted
 from hybrid.evaluation.price import sizes_of, total_price
 from hybrid.evaluation.run_metrics import metrics_of, remembering
 from hybrid.jobs.audited import Audited
-from hybrid.lab.league import league
-from hybrid.lab.measurements import SUBJECT, measurements
+from hybrid.lab.measurements import SUBJECT
 from hybrid.lab.plan import GivenTable
 from hybrid.lab.risk import PLANTED, RiskModel
 from hybrid.lab.run import KIND, Laboratory, write_results
@@ -369,16 +367,8 @@ def run_on_tables(
             rows.append(each.key, row)
             done[each.key] = row
             progress("lab", sum(one.key in done for one in trials.planned), len(trials.planned))
-        return _written(plan, trials, [done[each.key] for each in trials.planned], out)
-
-
-def _written(plan: TablesPlan, trials: LabTrials, rows: Sequence[Mapping[str, Any]], out: Path) -> Laboratory:
-    found = measurements(trials, rows)
-    failures = Counter(str(row["reason"]) for row in rows if row["status"] != "ok")
-    judged = league(trials, found, overall=by_kind)
-    result = Laboratory(judged, found, len(rows) - failures.total(), dict(failures))
-    write_results(plan, trials, result, out, _given(plan, trials, rows))
-    return result
+        made = [done[each.key] for each in trials.planned]
+        return write_results(plan, trials, made, out, by_kind, _given(plan, trials, made))
 
 
 def _given(plan: TablesPlan, trials: LabTrials, rows: Sequence[Mapping[str, Any]]) -> GivenTable:

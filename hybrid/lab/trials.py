@@ -58,10 +58,7 @@ class LabTrials:
 def lab_trials(plan: LabPlan, folder: Path) -> LabTrials:
     """Plan every trial, without computing anything.
 
-    Parameters
-    ----------
-    folder : Path
-        Where base configurations are relative to.
+    Base configurations are relative to the folder.
     """
     found = _Configurations()
     cells, nulls = [], {}

@@ -32,10 +32,7 @@ class ExcessCurve:
 
     @property
     def means(self) -> Array:
-        """Mean of each level over the seeds; shape (n_levels,).
-
-        NaN where there is no number.
-        """
+        """Mean of each level over the seeds; shape (n_levels,), NaN where there is no number."""
         known = ~np.isnan(self.excess)
         sums = np.where(known, self.excess, 0.0).sum(axis=1)
         return np.asarray(np.where(known.any(axis=1), sums / np.maximum(known.sum(axis=1), 1), np.nan))
@@ -197,15 +194,10 @@ class Evidence:
 
 
 def is_short(track: Track, first: int) -> bool:
-    """True for a dial that leaks noticeably at too few levels.
+    """True for a dial that leaks noticeably at too few levels, so that they cannot show a rise.
 
-    They cannot show a rise. Counted from the last level that no metric notices. Shares of leaked records are known at
-    every level.
-
-    Parameters
-    ----------
-    first : int
-        Position from which the best metric notices the series.
+    Counted from the last level that no metric notices; the best notices the series from position ``first``. Shares of
+    leaked records are known at every level.
     """
     levels = len(track.series.levels)
     return track.series.scale == "order" and levels >= LEAST_LEVELS > levels - first

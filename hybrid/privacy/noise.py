@@ -83,14 +83,7 @@ def choose(scores: Array, epsilon: Fraction, sensitivity: int, bits: Bits = secu
 def bernoulli_exp(numerators: Array, denominators: Array, bits: Bits) -> Array:
     """Draw true with probability ``exp(-numerator / denominator)``.
 
-    Parameters
-    ----------
-    numerators, denominators : numpy.ndarray, shape (n,), int64 or object (unlimited)
-        0 or more, and 1 or more.
-
-    Returns
-    -------
-    numpy.ndarray, shape (n,), bool
+    Of integers, unlimited ones too: 0 or more, and 1 or more.
     """
     true = np.ones(len(numerators), dtype=bool)
     ones = numerators // denominators

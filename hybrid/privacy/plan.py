@@ -51,21 +51,12 @@ class FoundKeys:
 
 
 def find_keys(values: pd.Series, persons: Codes, rows: int, rho: float, delta: float, bits: Bits) -> FoundKeys:
-    """Find the categories that many persons have.
+    """Find the categories that many persons have, missing ones too.
 
     Stability-based selection (Korolova et al. 2009; Bun, Nissim and Stemmer 2016) with Gaussian noise: only keys that
     occur are counted, each person once per key, and those whose noisy count reaches a threshold are found. A person has
     up to ``rows`` keys, so that the counts change by at most the root of ``rows``; a key of this person alone has count
     1 and passes with a probability of at most ``delta / rows``.
-
-    Parameters
-    ----------
-    values : pandas.Series, shape (n_rows,)
-        Categories, missing ones too.
-    persons : numpy.ndarray, shape (n_rows,)
-        Person of each row.
-    rows : int
-        Rows of one person, at most.
     """
     known = values.notna().to_numpy()
     codes, keys = pd.factorize(values[known].astype(str), sort=True)
@@ -101,18 +92,8 @@ def find_intervals(
     """Cut positions into intervals of about as many rows each; frequent values stay apart.
 
     From coarse to fine: intervals whose noisy count is large are split into parts, level by level, and small neighbours
-    are joined in the end. A row is counted once per level.
-
-    Parameters
-    ----------
-    positions : numpy.ndarray, shape (n_known,), int64
-        In 0..last.
-    last : int
-        Greatest position.
-    rows : int
-        Rows of one person, at most.
-    total : float
-        Noisy number of rows.
+    are joined in the end. A row is counted once per level. Positions are in 0..last, a person has up to ``rows`` rows,
+    and ``total`` is their noisy number.
     """
     fan = last + 1 if last < _AT_ONCE else FAN
     levels = max(math.ceil(math.log(last + 1, fan) - 1e-9), 1)

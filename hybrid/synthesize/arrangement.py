@@ -36,14 +36,8 @@ class Arrangement:
 def arranged(whole: Encoded, static: Mask, order: int | None) -> tuple[Children, Arrangement]:
     """Arrange encoded rows by person, in their order.
 
-    Parameters
-    ----------
-    whole : Encoded, n rows
-    static : numpy.ndarray, shape (n_features,), bool
-        Columns whose first known value is the person's. Where rows of a person lack it, a flag becomes a column of the
-        rows.
-    order : int or None
-        Position in ``whole`` of the column that orders the rows; one of persons does not.
+    Of a ``static`` column the first known value is the person's; where rows of a person lack it, a flag becomes a
+    column of the rows. ``order`` is the position of the column that orders the rows; one of persons does not.
     """
     order = None if order is None or static[order] else order
     groups = person_groups(whole.persons)
@@ -77,12 +71,7 @@ def arranged(whole: Encoded, static: Mask, order: int | None) -> tuple[Children,
 def below(parents: Encoded, rows: Encoded, order: int | None) -> Children:
     """Arrange encoded rows by parent, in their order.
 
-    Parameters
-    ----------
-    rows : Encoded
-        ``persons`` has the position of each row's parent.
-    order : int or None
-        Position in ``rows`` of the column that orders the rows.
+    ``rows.persons`` has the position of each row's parent, ``order`` is that of the column that orders the rows.
     """
     owners, who = rows.persons, person_groups(parents.persons)
     places = np.lexsort([*([] if order is None else [missing_last(rows.columns[order])]), owners])

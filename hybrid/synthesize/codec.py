@@ -53,10 +53,7 @@ class _Discrete:
 
 @dataclass(frozen=True)
 class _Grid:
-    """Values ``(base + step * i) / scale`` for i in 0..last.
-
-    int64 before scaling.
-    """
+    """Values ``(base + step * i) / scale`` for i in 0..last, int64 before scaling."""
 
     feature: Feature
     kind: Kind
@@ -110,22 +107,9 @@ _Part = _Discrete | _Grid | _Real | _Flagged
 class Codec:
     """Encoder and decoder fitted to one table's schema and values.
 
-    Parameters
-    ----------
-    table : Table, 1 row or more
-        No identifiers.
-    encoding : Encoding
-        How the columns are wanted.
-    domains : mapping of str to numpy.ndarray
-        Values of columns that were listed beforehand, all that the table has among them; only looked at if the
-        encoding asks for it. Whether a column has missing values is taken from the table all the same.
-
-    Raises
-    ------
-    DataError
-        No rows, no columns, infinite numbers, or values outside their domain.
-    GeneratorError
-        A column has the role identifier: those are never learned.
+    It has one row or more, and no column with the role identifier. ``domains`` are the values of columns that were
+    listed beforehand, all that the table has among them; only looked at if the encoding asks for it. Whether a column
+    has missing values is taken from the table all the same.
     """
 
     def __init__(self, table: Table, encoding: Encoding, domains: Mapping[str, Array] | None = None) -> None:
@@ -156,11 +140,8 @@ class Codec:
     def encode(self, table: Table, rng: np.random.Generator) -> Encoded:
         """Turn a table into numbers.
 
-        Parameters
-        ----------
-        table : Table, n rows
-            The table the codec was fitted to, some of its rows, or others with its columns: numbers outside the learned
-            range are encoded as such, unseen categories as -1.
+        Of the table the codec was fitted to, some of its rows, or others with its columns: numbers outside the learned
+        range are encoded as such, unseen categories as -1.
         """
         columns: list[Array] = []
         for column, part in zip(self.schema, self._parts, strict=True):
@@ -175,13 +156,7 @@ class Codec:
         return Encoded(self.features, columns, table.persons)
 
     def decode(self, columns: Sequence[Array], n_rows: int) -> Table:
-        """Turn drawn columns into a table with the schema, dtypes and categories of the learned one.
-
-        Parameters
-        ----------
-        columns : sequence of numpy.ndarray, each of shape (n_rows,)
-            In the order of :attr:`features`.
-        """
+        """Turn drawn columns into a table with the schema, dtypes and categories of the learned one."""
         features = self.features
         if len(columns) != len(features):
             raise GeneratorError(f"the model drew {len(columns)} columns instead of {len(features)}")

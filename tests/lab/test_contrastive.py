@@ -9,9 +9,10 @@ import pandas as pd
 import pytest
 
 from hybrid.evaluation import REGISTRY, EvaluateOptions, Evaluation, Measure, NotComputable, evaluate
+from hybrid.evaluation.engine.intervals import difference
 from hybrid.evaluation.run_metrics import metrics_of
 from hybrid.lab.attacks import contrastive
-from hybrid.lab.attacks.contrastive import _commonest, _interval_ends, difference, in_space
+from hybrid.lab.attacks.contrastive import _commonest, _interval_ends, in_space
 from hybrid.table import Kind, Role, Schema, Table
 from tests.evaluation.small_tables import small
 from tests.lab.encoder_tables import NAMES, context_of, found, options, people
@@ -157,5 +158,5 @@ def test_intervals_of_equal_width_by_hand() -> None:
 
 
 def test_differences_by_hand() -> None:
-    found = difference(Measure(0.5, 0.2, 0.9), Measure(0.1, 0.0, 0.4))
+    found = difference((0.5, 0.2, 0.9), (0.1, 0.0, 0.4))
     assert found == pytest.approx([0.4, 0.4 - np.hypot(0.3, 0.3), 0.4 + np.hypot(0.4, 0.1)])

@@ -87,14 +87,9 @@ def _moved(classes: Array, codes: Array, counts: Array, whole: Array) -> Array:
 
     It is the sum over the ranks of the absolute difference between F_class and F. F_class is constant from one of the
     class's values to the next, and F rises: of each such run the sum is taken from prefix sums of F, on both sides of
-    the rank where F reaches the constant. Time and memory grow with the entries, not with n_classes x n_values.
-
-    Parameters
-    ----------
-    classes, codes, counts : numpy.ndarray, shape (n_entries,), int
-        Records of each class and value that occur together, sorted by class and value; classes 0..n_classes-1.
-    whole : numpy.ndarray, shape (n_values,)
-        Share of each value in the table; sums to 1.
+    the rank where F reaches the constant. Time and memory grow with the entries, not with n_classes x n_values. An
+    entry is a class and a value that occur together, ``counts`` times, sorted by both; ``whole`` are the shares of the
+    values in the table.
     """
     reached = np.cumsum(whole)
     summed = np.concatenate([[0.0], np.cumsum(reached)])

@@ -7,20 +7,20 @@ CAP and AIR are forms of PrivEval, a review of seventeen privacy metrics: each i
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import partial
 from typing import NamedTuple
 
 import numpy as np
 
 from hybrid.base.arrays import Array
 from hybrid.evaluation.attacks.inference import secrets_of
-from hybrid.evaluation.attacks.outcome import attacked, attacked_people
-from hybrid.evaluation.context import Context, Part, Role
-from hybrid.evaluation.engine.encoding import row_keys
+from hybrid.evaluation.attacks.outcome import attacked_people
+from hybrid.evaluation.context import PEOPLE, ROLES, Context, Part, Role
+from hybrid.evaluation.engine.encoding import in_parts, part_edges, row_keys
 from hybrid.evaluation.engine.intervals import (
     Rate,
     exact_share_interval,
     failure_ratio,
-    independent_attempts,
     quantile,
     risk,
     share_interval,
@@ -38,18 +38,8 @@ def matching(queries: Columns, references: Columns, radius: float, weights: Arra
     A match equals the query in all categories and lies within ``radius`` in every number. Records are grouped by their
     categories and sorted by their numbers inside a group. Up to two numbers cost O((n + m) log m) time whatever the
     sizes of the groups; of three and more, the references within reach in the most selective number are compared in the
-    others. Memory is O(n + m).
-
-    Parameters
-    ----------
-    radius : float
-        Largest difference of two numbers, in units of the space: below 1, the distance of missing from a number.
-    weights : numpy.ndarray, shape (n_references,), optional
-        What a reference counts; 1 by default.
-
-    Returns
-    -------
-    numpy.ndarray, shape (n_queries,), float64
+    others. Memory is O(n + m). ``radius`` is in units of the space, below 1: the distance of missing from a number. A
+    reference counts 1 without weights.
     """
     mine, its = row_keys([_exact(queries), _exact(references)])
     worth = np.ones(len(its)) if weights is None else weights
@@ -70,10 +60,7 @@ def matching(queries: Columns, references: Columns, radius: float, weights: Arra
 
 
 class Window(NamedTuple):
-    """References within reach of each query in one number.
-
-    They are those whose rank is in low..high-1.
-    """
+    """References within reach of each query in one number: those of rank low..high-1."""
 
     low: Array
     high: Array
@@ -172,10 +159,7 @@ def _is_chance(matched: int, confidence: float) -> bool:
 
 
 def keys_of(context: Context, secret: str) -> Array:
-    """Positions of the quasi-identifiers but the secret.
-
-    Of all other columns, if there are none.
-    """
+    """Positions of the quasi-identifiers but the secret; of all other columns, if there are none."""
     names = [name for name in context.schema.quasi_identifiers if name != secret]
     chosen = context.encoding.positions(names)
     if len(chosen):
@@ -198,7 +182,7 @@ def gtcap(context: Context, column: str) -> Outcome:
     keys, secret = keys_of(context, column), context.encoding.names.index(column)
     if not len(keys):
         return NotComputable("there is no other column to attack with")
-    pairs = context.parts(("train", "control"))
+    pairs = context.parts(PEOPLE)
     train, control = (
         _average(
             [_attribution(context, keys, secret, part) for part in {pair[i].key: pair[i] for pair in pairs}.values()]
@@ -242,24 +226,16 @@ def hitting_rate(context: Context) -> Outcome:
     space = gower(context.encoding, tables=[context.encoded("train")])
     rows = space.place(context.encoded("table"))
 
-    def hits(role: Role) -> tuple[Array, float, float]:
-        asked = context.asked(context.whole(role)).rows
-        found = matching(space.place(context.encoded(role).take(asked)), rows, HIT_SHARE)
-        hit, persons = found > 0, context.persons(role)[asked]
-        worth = independent_attempts(hit, persons) if context.has_persons(role) else float(len(asked))
-        return hit, worth, float(found.mean())
-
-    (train, worth, pairs), (control, worth_control, _) = hits("train"), hits("control")
-    confidence, sides = context.options.confidence, (float(train.sum()), float(control.sum()))
-    independent = (worth, worth_control) if context.has_persons("train") else None
-    attack = attacked(*sides, len(train), len(control), confidence, independent=independent)
+    pairs = [matching(space.place(context.asked_records(role)), rows, HIT_SHARE) for role in PEOPLE]
+    train, control = (found > 0 for found in pairs)
+    attack = attacked_people(context, train, control)
     if isinstance(attack, NotComputable):
         return attack
-    told = attack.measure()
-    low, high = share_interval(float(train.mean()), worth, confidence)
+    told, worth = attack.measure(), attack.independent[0] if attack.independent else float(len(train))
+    low, high = share_interval(float(train.mean()), worth, context.options.confidence)
     details: dict[str, object] = {"risk": told.value, "risk_interval": [told.low, told.high]}
     if context.options.paper:  # PrivEval counts pairs.
-        details["paper"] = {"HitR": pairs}
+        details["paper"] = {"HitR": float(pairs[0].mean())}
     counted = float(control.mean()), len(train), details, told.excess
     return Measure(float(train.mean()), low, high, *counted, unshrunk=told.unshrunk)
 
@@ -268,8 +244,6 @@ BINS = 20
 """Parts of about as many training records each, in which two numbers are one value."""
 AIR_TOLERANCE = 0.1
 """A number is told within this share of the larger of guess and truth (PrivEval, AIR)."""
-_PEOPLE: tuple[Role, Role] = ("train", "control")
-
 Attacked = Callable[[Context, Array, int], tuple[Array, Array, dict[str, float]]]
 """Success on each queried training and control record, and what ``details.paper`` says."""
 
@@ -286,36 +260,22 @@ def codes(context: Context, role: Role, columns: Array, bins: int | None = BINS)
         return found
     for place, at in enumerate(columns):
         if context.encoding.continuous[at]:
-            known = train.numbers[~np.isnan(train.numbers[:, at]), at]
-            edges = np.unique(np.quantile(known, np.linspace(0, 1, bins + 1)[1:-1])) if len(known) else np.empty(0)
-            inside = np.searchsorted(edges, np.nan_to_num(table.numbers[:, at]), side="right")
-            found[:, place] = np.where(found[:, place] < 0, -1, inside)
+            found[:, place] = in_parts(table.numbers[:, at], part_edges(train.numbers[:, at], bins))
     return found
-
-
-def _asked(context: Context, role: Role) -> Array:
-    return context.asked(context.whole(role)).rows
 
 
 def _exact_shares(context: Context, keys: Array, secret: int, bins: int | None) -> tuple[Array, Array]:
     """Share of the rows with a queried record's keys that have its secret; 0 where no row has the keys."""
-    roles: tuple[Role, ...] = (*_PEOPLE, "table")
-    coded = [codes(context, role, np.append(keys, secret), bins) for role in roles]
+    coded = [codes(context, role, np.append(keys, secret), bins) for role in ROLES]
     known, whole = row_keys([part[:, :-1] for part in coded]), row_keys(coded)
 
     def rows(ids: list[Array], asked: Array) -> Array:
         counts = np.bincount(ids[2], minlength=1 + max(int(part.max(initial=-1)) for part in ids))
         return counts[asked]
 
-    asked = [_asked(context, role) for role in _PEOPLE]
+    asked = context.asked_people
     shares = [rows(whole, whole[at][asked[at]]) / np.maximum(rows(known, known[at][asked[at]]), 1) for at in range(2)]
     return shares[0], shares[1]
-
-
-def _zero_cap(context: Context, keys: Array, secret: int) -> tuple[Array, Array, dict[str, float]]:
-    train, control = _exact_shares(context, keys, secret, BINS)
-    paper = {"ZCAP": float(_exact_shares(context, keys, secret, None)[0].mean())} if context.options.paper else {}
-    return train, control, paper
 
 
 def zcap(context: Context, column: str) -> Outcome:
@@ -326,7 +286,7 @@ def zcap(context: Context, column: str) -> Outcome:
     records. R = (r_T - r_C)/(1 - r_C) over all training and control records: at most 1, 0 without a leak. As printed:
     the mean over training records alone, numbers equal to the last digit.
     """
-    return _attack(context, column, _zero_cap)
+    return _attack(context, column, partial(_cap, _exact_shares, "ZCAP"))
 
 
 def _as_columns(coded: Array) -> Columns:
@@ -336,29 +296,25 @@ def _as_columns(coded: Array) -> Columns:
     return Columns(numbers, numbers.astype(np.float32), none, np.empty(0, dtype=bool), by_column, np.ones(q))
 
 
-def _as_secrets(coded: Array) -> Secrets:
-    ranks = np.ascontiguousarray(coded[None].astype(np.int32))
-    return Secrets(ranks, np.full(ranks.shape, np.nan), np.zeros(1), np.zeros(1), True)
-
-
 def _hamming_shares(context: Context, keys: Array, secret: int, bins: int | None) -> tuple[Array, Array]:
     """Share of the rows nearest by Hamming distance on the keys that have a record's secret."""
     chosen, table = np.append(keys, secret), codes(context, "table", np.append(keys, secret), bins)
-    people = np.concatenate([codes(context, role, chosen, bins)[_asked(context, role)] for role in _PEOPLE])
+    people = np.concatenate([codes(context, role, chosen, bins)[context.asked_rows(role)] for role in PEOPLE])
     nothing = np.array([-1])
     of_people, of_rows = (_as_columns(np.ascontiguousarray(part[:, :-1])) for part in (people, table))
-    found = infer(of_people, of_rows, nothing, _as_secrets(people[:, -1]), _as_secrets(table[:, -1]))
-    return _by_role(context, found.hits[:, 0] / found.ties[:, 0])
+    found = infer(of_people, of_rows, nothing, Secrets.codes(people[:, -1]), Secrets.codes(table[:, -1]))
+    return context.by_role(found.likely[:, 0])
 
 
-def _by_role(context: Context, values: Array) -> tuple[Array, Array]:
-    train, control = np.split(values, [len(_asked(context, "train"))])
-    return train, control
-
-
-def _general_cap(context: Context, keys: Array, secret: int) -> tuple[Array, Array, dict[str, float]]:
-    train, control = _hamming_shares(context, keys, secret, BINS)
-    paper = {"GCAP": float(_hamming_shares(context, keys, secret, None)[0].mean())} if context.options.paper else {}
+def _cap(
+    shares: Callable[[Context, Array, int, int | None], tuple[Array, Array]],
+    printed: str,
+    context: Context,
+    keys: Array,
+    secret: int,
+) -> tuple[Array, Array, dict[str, float]]:
+    train, control = shares(context, keys, secret, BINS)
+    paper = {printed: float(shares(context, keys, secret, None)[0].mean())} if context.options.paper else {}
     return train, control, paper
 
 
@@ -368,14 +324,13 @@ def gcap(context: Context, column: str) -> Outcome:
     As :func:`zcap` with the rows whose quasi-identifiers differ from the record's in the fewest columns, all ties
     (GCAP of PrivEval). Always some row is nearest: success never lacks a match.
     """
-    return _attack(context, column, _general_cap)
+    return _attack(context, column, partial(_cap, _hamming_shares, "GCAP"))
 
 
 def _nearest_share(context: Context, keys: Array, secret: int, symmetric: bool) -> Guesses:
     """Guesses about the queried training, then the control records, from the rows nearest in E1 on the keys."""
     space, at = euclidean(context.encoding, keys), np.array([secret])
-    mine, its = (context.encoded(role).take(_asked(context, role)) for role in _PEOPLE)
-    people, table = mine.join(its), context.encoded("table")
+    people, table = context.everybody_asked(), context.encoded("table")
     truth, guess = (
         secrets_of(context, part, at, AIR_TOLERANCE)._replace(symmetric=symmetric) for part in (people, table)
     )
@@ -384,11 +339,11 @@ def _nearest_share(context: Context, keys: Array, secret: int, symmetric: bool) 
 
 def _inferred(context: Context, keys: Array, secret: int) -> tuple[Array, Array, dict[str, float]]:
     found = _nearest_share(context, keys, secret, True)
-    train, control = _by_role(context, found.hits[:, 0] / found.ties[:, 0])
+    train, control = context.by_role(found.likely[:, 0])
     paper: dict[str, float] = {}
     if context.options.paper:
-        right = _by_role(context, _nearest_share(context, keys, secret, False).first[:, 0].astype(float))[0]
-        precision = float(_surprise(context.keys["train"], _asked(context, "train")) @ right)
+        right = context.by_role(_nearest_share(context, keys, secret, False).first[:, 0].astype(float))[0]
+        precision = float(_surprise(context.keys["train"], context.asked_rows("train")) @ right)
         paper = {"AIR": 2 * precision / (1 + precision)}
     return train, control, paper
 

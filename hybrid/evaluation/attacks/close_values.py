@@ -23,14 +23,8 @@ def farthest(queries: Columns, references: Columns, squared: bool) -> float:
     """Largest distance of a query to a reference.
 
     Records far out are compared first, until no pair of the others can be farther: two records are at most as far as
-    the sum of their distances from the middle, with every category different.
-
-    Parameters
-    ----------
-    queries, references : Columns
-        Records of one space, at least one each.
-    squared : bool
-        Whether that space's distance is E1 (else Gower's).
+    the sum of their distances from the middle, with every category different. ``squared``: by E1, else by Gower's
+    distance.
     """
     middle = np.median(np.concatenate([queries.numbers, references.numbers], axis=1), axis=1)[:, None]
     apart = float(references.weights.sum()) + float((queries.has_missing | references.has_missing).sum())
@@ -77,12 +71,7 @@ def in_plane(space: Space, train: Encoded, table: Encoded) -> tuple[Array, Array
 
     Shapes (n, 2). Factor analysis of mixed data (Pages 2004): standardized numbers, missing ones at the mean, and
     indicators of categories, divided by the root of their share in train; all centred. Categories that train lacks have
-    no axis.
-
-    Parameters
-    ----------
-    space : Space
-        E1, whose columns, centers and scales are taken.
+    no axis. Columns, centers and scales are those of ``space``, E1.
     """
     from scipy.sparse.linalg import LinearOperator, svds
 

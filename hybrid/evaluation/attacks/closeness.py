@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from hybrid.base.arrays import Array, Mask
-from hybrid.evaluation.context import NEIGHBOURS, Context, Part
+from hybrid.evaluation.context import NEIGHBOURS, PEOPLE, Context, Part
 from hybrid.evaluation.engine.intervals import (
     clustered_error,
     exact_share_interval,
@@ -26,7 +26,7 @@ POINTING = (0.01, 0.02, 0.05)
 
 
 def _pairs(context: Context) -> list[tuple[Part, Part]]:
-    return [(pair[0], pair[1]) for pair in context.parts(("train", "control"))]
+    return [(pair[0], pair[1]) for pair in context.parts(PEOPLE)]
 
 
 def closer(mine: Array, other: Array) -> Array:
@@ -43,14 +43,8 @@ def tie_score(ties: Array, chance: float) -> Array:
 
     Some of them are in train and some in control, all at the same distance. Of m records that are each a training
     record with probability c, all are with probability c^m. The score s of mixed ties makes the expectation c again:
-    c^m + s (1 - c^m - (1 - c)^m) = c. It is 1/2 for c = 1/2, whatever m.
-
-    Parameters
-    ----------
-    ties : numpy.ndarray, shape (n,)
-        m, 2 or more; inf where there are more than were counted: the score is then c.
-    chance : float
-        c, the share of training records among all, in (0, 1).
+    c^m + s (1 - c^m - (1 - c)^m) = c. It is 1/2 for c = 1/2, whatever m. Of ``ties`` m, 2 or more, and of ``chance`` c,
+    the share of training records among all; c itself where m is inf, more than were counted.
     """
     of_train, of_control = chance**ties, (1 - chance) ** ties
     score: Array = (chance - of_train) / (1 - of_train - of_control)
@@ -58,10 +52,7 @@ def tie_score(ties: Array, chance: float) -> Array:
 
 
 def centred(share: float, chance: float) -> float:
-    """Share on the scale on which chance is 1/2.
-
-    0 stays 0, 1 stays 1, with straight lines between.
-    """
+    """Share on the scale on which chance is 1/2, and 0 and 1 stay what they are, with straight lines between."""
     return share / chance / 2 if share < chance else 0.5 + 0.5 * (share - chance) / (1 - chance)
 
 
@@ -187,7 +178,7 @@ def nndr(context: Context) -> Measure:
         firsts = [context.distances(table, train, 2) for train, _ in _pairs(context)]
         details["paper"] = {"NNDR": float(np.mean([np.where(d[:, 0] > 0, _ratio(d), 1.0).mean() for d in firsts]))}
     # A ratio below the control's is the leak; a part of train holds a copied row's twin in its share of the cases.
-    kept = context.kept("train", ("train", "control"))
+    kept = context.kept("train", PEOPLE)
     excess = (-gap / kept, (-gap - gap_error) / kept, (-gap + gap_error) / kept)
     return Measure(value, value - error, value + error, value - gap, len(mine), details, excess)
 
@@ -257,7 +248,7 @@ def dcr_score(context: Context) -> Measure:
         )
         for train, control in _pairs(context)
     ]
-    kept = context.kept("train", ("train", "control"))
+    kept = context.kept("train", PEOPLE)
     tau, rows, beside, people = np.mean([_near(*pair, alpha) for pair in pairs], axis=0)
     value = _score(rows, beside, people) / kept
     rng = context.random("dcr_score")

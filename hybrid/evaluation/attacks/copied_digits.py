@@ -8,7 +8,7 @@ import numpy as np
 import pandas as pd
 
 from hybrid.base.arrays import Array
-from hybrid.evaluation.attacks.membership import accused, folds, highest
+from hybrid.evaluation.attacks.membership import Scores, accused, folds, highest, nearness
 from hybrid.evaluation.context import Context, Part, Role
 from hybrid.evaluation.engine.threads import in_chunks
 from hybrid.evaluation.families import attack
@@ -83,16 +83,7 @@ def _columns(context: Context) -> list[Column]:
 def written(values: pd.Series, column: Column) -> tuple[Array, Array]:
     """Digits of the numbers of a column, as the source writes them.
 
-    Parameters
-    ----------
-    values : pandas.Series, shape (n,)
-        Numbers in the dtype of the column's kind.
-
-    Returns
-    -------
-    digits : numpy.ndarray, shape (15, n), uint8
-    lengths : numpy.ndarray, shape (n,), int16
-        As in :class:`Digits`.
+    Numbers in the dtype of the column's kind; digits and lengths as in :class:`Digits`.
     """
     codes, texts = encode_texts(values, column)
     texts[-1] = ""  # Missing: the marker may have digits.
@@ -106,8 +97,7 @@ def _digits(context: Context, role: Role) -> Digits:
     """All records of a table."""
 
     def compute() -> Digits:
-        table = {"train": context.train, "control": context.control, "table": context.table}[role]
-        assert table is not None
+        table = context.records(role)
         found = [written(table.frame[column.name], column) for column in _columns(context)]
         return Digits(*(np.array(rows) for rows in zip(*found, strict=True)))
 
@@ -133,8 +123,7 @@ def _attacked(context: Context, part: Part) -> Part:
     limit = max(PAIRS // rows, LEAST) // 4
     if len(part.rows) <= limit:
         return part
-    order = context.encoded(part.role).order
-    chosen = context.random(f"digits {part.role}").permutation(order[np.isin(order, part.rows)])[:limit]
+    chosen = context.random(f"digits {part.role}").permutation(context.by_content(part))[:limit]
     return Part(part.role, ("digits", part.key), np.sort(chosen))
 
 
@@ -158,16 +147,11 @@ def _nearness(context: Context, part: Part, reference: Part) -> Array:
 
     key = ("copied digits", part.role, part.key, reference.key, len(part.rows))
     far = context.once_for_all_stages(key, to_reference)
-    both = _nearest(people, _digits(context, "table")) + far
-    return np.divide(far, both, out=np.full(len(both), 0.5), where=both > 0)
+    return nearness(_nearest(people, _digits(context, "table")), far)
 
 
-def scores(context: Context) -> tuple[Array, Array]:
-    """Scores of training people and people never seen, 0..1.
-
-    Shapes (n_train,) and (n_control,). d_R / (d_S + d_R) of the edits to the nearest record of the reference and to the
-    nearest row of the table; a person with several records scores as the highest of them.
-    """
+def scores(context: Context) -> Scores:
+    """Nearness to the table of training people and people never seen; of several records of a person the highest."""
     found: tuple[list[Array], list[Array]] = ([], [])
     rows: tuple[list[Array], list[Array]] = ([], [])
     for fold in folds(context):
@@ -176,8 +160,7 @@ def scores(context: Context) -> tuple[Array, Array]:
             found[side].append(_nearness(context, part, fold.reference))
             rows[side].append(part.rows)
     train, control = (np.concatenate(side) for side in found)
-    clusters = context.clusters(*(np.concatenate(side) for side in rows))
-    return (train, control) if clusters is None else (highest(train, clusters[0]), highest(control, clusters[1]))
+    return highest(context, (train, control), (np.concatenate(rows[0]), np.concatenate(rows[1])))
 
 
 def copied_digits(context: Context) -> Outcome:

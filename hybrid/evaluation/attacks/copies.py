@@ -13,8 +13,8 @@ from dataclasses import replace
 import numpy as np
 
 from hybrid.base.arrays import Array
-from hybrid.evaluation.attacks.outcome import Attack, attacked_people
-from hybrid.evaluation.context import Context, Role
+from hybrid.evaluation.attacks.outcome import attacked_people, measured
+from hybrid.evaluation.context import PEOPLE, ROLES, Context, Role
 from hybrid.evaluation.engine.encoding import ranks_of, row_keys
 from hybrid.evaluation.engine.intervals import clustered_error, exact_share_interval, quantile, share_interval
 from hybrid.evaluation.engine.neighbours import in_blocks, nearest_of_others, within
@@ -38,11 +38,10 @@ def _share(context: Context, keys: Keys) -> Measure:
     if context.control is None or not len(keys["control"]):
         return Measure(value, low, high, None, n, details)
     pairs = [
-        [np.isin(table, keys[part.role][part.rows]).astype(float) for part in pair]
-        for pair in context.parts(("train", "control"))
+        [np.isin(table, keys[part.role][part.rows]).astype(float) for part in pair] for pair in context.parts(PEOPLE)
     ]
     in_train, in_control = (float(np.mean([pair[i].mean() for pair in pairs])) for i in range(2))
-    kept = context.kept("train", ("train", "control"))
+    kept = context.kept("train", PEOPLE)
     bounds = [_excess_bounds(mine, other, table, confidence) for mine, other in pairs]
     excess = (in_train - in_control) / kept
     least, most = (float(np.mean(ends)) / kept for ends in zip(*bounds, strict=True))
@@ -63,14 +62,8 @@ def _excess_bounds(mine: Array, other: Array, keys: Array, confidence: float) ->
     They are exact where few contents decide. Contents found in both or in neither say nothing. Of the d others, each
     found in train as likely as in control without a leak, the number found in train is binomial (McNemar's test):
     Clopper and Pearson's bounds of that probability, times the rows behind them. With none, what d = 1 could still have
-    been. The wider of these bounds and the cluster-robust ones.
-
-    Parameters
-    ----------
-    mine, other : numpy.ndarray, shape (n,)
-        1 for rows found in train, in control; else 0.
-    keys : numpy.ndarray, shape (n,), int
-        Number of each row's content.
+    been. The wider of these bounds and the cluster-robust ones. ``mine`` and ``other`` are 1 for rows found in train,
+    and in control; ``keys`` number the rows' contents.
     """
     gap = mine - other
     error, mean = quantile(confidence) * clustered_error(gap, keys), float(gap.mean())
@@ -110,7 +103,7 @@ def identical_match_quasi(context: Context) -> Measure:
     As :func:`identical_match`: it counts the rows that look like a known person.
     """
     names = context.schema.quasi_identifiers
-    measure = _share_of(context, names)
+    measure = _share(context, _keys_of(context, names))
     measure.details["quasi_identifiers"] = names
     return measure
 
@@ -124,20 +117,14 @@ def identical_match_secrets(context: Context) -> Outcome:
     if not set(secrets) - set(quasi):
         return _NO_SECRET
     names = list(dict.fromkeys([*quasi, *secrets]))
-    measure = _share_of(context, names)
+    measure = _share(context, _keys_of(context, names))
     measure.details["columns"] = names
     return measure
 
 
-def _share_of(context: Context, names: list[str]) -> Measure:
-    return _share(context, _keys_of(context, names))
-
-
 def _keys_of(context: Context, names: Sequence[str]) -> Keys:
     """Number of each row's content in some columns, in all three tables."""
-    control = context.train.take(np.empty(0, np.int64)) if context.control is None else context.control
-    train, other, table = row_keys(ranks_of([context.train, control, context.table], names))
-    return {"train": train, "control": other, "table": table}
+    return dict(zip(ROLES, row_keys(ranks_of(context.tables, names)), strict=True))
 
 
 def copied_identifiers(context: Context) -> Outcome:
@@ -165,15 +152,11 @@ def _values_found(context: Context, name: str) -> tuple[float, float | None, int
 
     Control's share is scaled to train's size; the number is that of the table's values.
     """
-    tables = (
-        [context.train, context.table] if context.control is None else [context.train, context.table, context.control]
-    )
-    train, table, *control = (part[:, 0] for part in ranks_of(tables, [name]))
+    train, control, table = (part[:, 0] for part in ranks_of(context.tables, [name]))
     known = table[table >= 0]
-    if not control:
-        return float(np.isin(known, train).mean()), None, len(known)
-    share, other = (float(np.isin(known, side).mean()) for side in (train, control[0]))
-    return share, min(other * max(len(train) / max(len(control[0]), 1), 1.0), 1.0), len(known)
+    share, other = (float(np.isin(known, side).mean()) for side in (train, control))
+    scaled = min(other * max(len(train) / max(len(control), 1), 1.0), 1.0)
+    return share, None if context.control is None else scaled, len(known)
 
 
 STEP = 0.05
@@ -196,22 +179,13 @@ def _reach(context: Context, near: bool) -> float:
 def to_others(context: Context, role: Role) -> tuple[Array, Array]:
     """Distance of people to the nearest other person, of training or control.
 
-    Parameters
-    ----------
-    role : {"train", "control"}
-        Whose records; those that searches query (:meth:`Context.asked`).
-
-    Returns
-    -------
-    rows : numpy.ndarray, shape (n,), int64
-        Positions in the table, ascending.
-    distances : numpy.ndarray, shape (n,), float64
-        Gower's, not divided by the number of columns; 0: somebody is equal.
+    Of the records that searches query (:meth:`Context.asked`), by ascending position: positions, and Gower's distances,
+    not divided by the number of columns; 0: somebody is equal.
     """
 
     def compute() -> tuple[Array, Array]:
         space = _space(context)
-        asked = context.asked(context.whole(role)).rows
+        asked = context.asked_rows(role)
         everybody = context.encoded("train").join(context.encoded("control"))
         train, control = context.train, context.control
         persons = train.persons if control is None else persons_of_both(train, control)
@@ -235,12 +209,10 @@ def _attacked(context: Context, near: bool) -> Outcome:
         return _too_few("lie apart" if near else "differ")
     space, reach = _space(context), _reach(context, near)
     rows = context.once("rows for copies", lambda: in_blocks(space, space.place(context.encoded("table"))))
-    roles: tuple[Role, Role] = ("train", "control")
-    people = [space.place(context.encoded(role).take(of_role)) for role, of_role in zip(roles, lone, strict=True)]
+    people = [space.place(context.encoded(role).take(of_role)) for role, of_role in zip(PEOPLE, lone, strict=True)]
     near_rows = (within(space, side, rows, np.full(side.codes.shape[1], reach)) for side in people)
     train, control = ((found > 0).astype(float) for found in near_rows)
-    made = attacked_people(context, train, control, lone)
-    return made.measure(people_alone=len(train)) if isinstance(made, Attack) else made
+    return measured(attacked_people(context, train, control, lone), people_alone=len(train))
 
 
 def lone_copies(context: Context) -> Outcome:
@@ -274,12 +246,10 @@ def lone_secrets(context: Context) -> Outcome:
     keys, lone = _keys_of(context, names), rows_alone(context, names)
     if min(map(len, lone)) < FEWEST:
         return _too_few("differ")
-    roles: tuple[Role, Role] = ("train", "control")
     train, control = (
-        np.isin(keys[role][of_role], keys["table"]).astype(float) for role, of_role in zip(roles, lone, strict=True)
+        np.isin(keys[role][of_role], keys["table"]).astype(float) for role, of_role in zip(PEOPLE, lone, strict=True)
     )
-    made = attacked_people(context, train, control, lone)
-    return made.measure(people_alone=len(train), columns=names) if isinstance(made, Attack) else made
+    return measured(attacked_people(context, train, control, lone), people_alone=len(train), columns=names)
 
 
 def rows_alone(context: Context, names: Sequence[str]) -> tuple[Array, Array]:

@@ -10,14 +10,13 @@ from typing import NamedTuple
 import numpy as np
 
 from hybrid.base.arrays import Array
-from hybrid.evaluation.context import Context, Role
+from hybrid.evaluation.context import PEOPLE, ROLES, Context
 from hybrid.evaluation.engine.intervals import auc_interval, clustered_error, quantile
 from hybrid.evaluation.families import indicator
 from hybrid.evaluation.measure import Measure, NotComputable, Outcome
 
 BINS = 10
 """Parts of a column of numbers, each with as many people."""
-PEOPLE: tuple[Role, Role] = ("train", "control")
 MOST_PAIRS = 200
 """Pairs of columns that are counted; random ones where there are more."""
 
@@ -50,7 +49,7 @@ def distribution_uniqueness(context: Context) -> Outcome:
     would vary it by, if that is more). ``details.tracing_auc`` is what the score tells of one person: the AUC of
     training persons against control, .5 without a leak.
     """
-    size, others, rows = (len(context.encoded(role)) for role in ("train", "control", "table"))
+    size, others, rows = (len(context.encoded(role)) for role in ROLES)
     scores, drawn, length, cells = np.zeros(size + others), np.zeros(rows), 0.0, 0
     for found in _marginals(context):
         all_people, mine = (np.bincount(part, minlength=found.n) for part in (found.people, found.people[:size]))
@@ -90,7 +89,7 @@ def _marginals(context: Context) -> Iterator[PeopleCells]:
 
 def _column(context: Context, at: int) -> PeopleCells:
     """Cells of one column: tenths of numbers, categories, missing values."""
-    tables = [context.encoded(role) for role in (*PEOPLE, "table")]
+    tables = [context.encoded(role) for role in ROLES]
     if context.encoding.continuous[at]:
         people = np.concatenate([part.numbers[:, at] for part in tables[:2]])
         known = people[~np.isnan(people)]

@@ -5,7 +5,7 @@ from __future__ import annotations
 import itertools
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
-from typing import Any, Literal, NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -14,16 +14,14 @@ from hybrid.evaluation.attacks import inference, shared_cells
 from hybrid.evaluation.attacks.membership import People, scores
 from hybrid.evaluation.attacks.outcome import Attack, attacked_people, worst
 from hybrid.evaluation.attacks.vulnerability import OUTLIERS, Ranking, most_exposed, rankings, vulnerability
-from hybrid.evaluation.context import Context, Part
-from hybrid.evaluation.engine.encoding import ranks_of, row_keys
+from hybrid.evaluation.context import PEOPLE, Context, Part, Role
+from hybrid.evaluation.engine.encoding import in_parts, part_edges, ranks_of, row_keys
 from hybrid.evaluation.engine.intervals import auc, auc_intervals, numbered, simultaneous
 from hybrid.evaluation.families import attack
 from hybrid.evaluation.measure import Measure, NotComputable, Outcome
 from hybrid.table.cells import MISSING, PART_BY_SIZE, SHARED_WITH_FEWER, UNSHARED
 from hybrid.table.holders import n_distinct
 
-Side = Literal["train", "control"]
-SIDES: tuple[Side, Side] = ("train", "control")
 BINS = 4
 CROSSED = 12
 """Columns that are crossed with each other at most."""
@@ -46,7 +44,7 @@ class Cut(NamedTuple):
     train: Array
     control: Array
 
-    def sizes(self, side: Side) -> Array:
+    def sizes(self, side: Role) -> Array:
         """Records of each group, shape (n_groups,), int64."""
         counts: Array = np.bincount(getattr(self, side) + 1, minlength=len(self.labels) + 1)[1:]
         return counts
@@ -70,7 +68,7 @@ class Group:
     def name(self) -> tuple[str, str]:
         return self.column, self.label
 
-    def mask(self, side: Side, rows: Array | None = None) -> Mask:
+    def mask(self, side: Role, rows: Array | None = None) -> Mask:
         """True for members, among all records or some ``rows``."""
         places = ((getattr(cut, side), at) for cut, at in self.parts)
         member: Mask = np.all([(place if rows is None else place[rows]) == at for place, at in places], axis=0)
@@ -123,7 +121,7 @@ def crossed(context: Context, least: int, unseen: int) -> list[Group]:
     columns = (known or list(range(len(context.encoding.columns))))[:CROSSED]
     found = []
     for first, second in itertools.combinations([_by_column(context, at) for at in columns], 2):
-        train, control = (_sizes(first, second, side) for side in SIDES)
+        train, control = (_sizes(first, second, side) for side in PEOPLE)
         large = (train >= least) & (control >= unseen) & (train < len(context.train))
         for one, other in np.argwhere(large).tolist():
             names, label = (first.column, second.column), f"{first.labels[one]} and {second.labels[other]}"
@@ -132,7 +130,7 @@ def crossed(context: Context, least: int, unseen: int) -> list[Group]:
     return found
 
 
-def _sizes(first: Cut, second: Cut, side: Side) -> Array:
+def _sizes(first: Cut, second: Cut, side: Role) -> Array:
     """Records in both groups, for all pairs, shape (n_first, n_second)."""
     width = len(second.labels) + 1
     places = (getattr(first, side).astype(np.int64) + 1) * width + getattr(second, side) + 1
@@ -146,13 +144,11 @@ def _by_column(context: Context, at: int) -> Cut:
     train, control = context.encoded("train"), context.encoded("control")
     if context.encoding.continuous[at]:
         sides = [side.numbers[:, at] for side in (train, control)]
-        known = sides[0][~np.isnan(sides[0])]
-        if not len(known):
+        if np.isnan(sides[0]).all():
             return Cut(name, (MISSING,), *(np.where(np.isnan(side), 0, -1).astype(np.int32) for side in sides))
-        edges = np.unique([-np.inf, *np.quantile(known, np.linspace(0, 1, BINS + 1)[1:-1]), np.inf])
-        labels = (PART_BY_SIZE.format(i + 1, len(edges) - 1) for i in range(len(edges) - 1))
-        bins = (np.where(np.isnan(side), 0, np.searchsorted(edges, side, side="right")) for side in sides)
-        return Cut(name, (MISSING, *labels), *(part.astype(np.int32) for part in bins))
+        edges = part_edges(sides[0], BINS)
+        labels = (PART_BY_SIZE.format(i + 1, len(edges) + 1) for i in range(len(edges) + 1))
+        return Cut(name, (MISSING, *labels), *((in_parts(side, edges) + 1).astype(np.int32) for side in sides))
     ranks = train.ranks[:, at]
     present, first = np.unique(ranks, return_index=True)
     present, first = present[present >= 0], first[present >= 0]
@@ -199,7 +195,7 @@ def _members(
     persons = context.clusters(*rows)
     for at, kind in enumerate(kinds):
         for group in kind:
-            train, control = (np.flatnonzero(group.mask(side, asked)) for side, asked in zip(SIDES, rows, strict=True))
+            train, control = (np.flatnonzero(group.mask(side, asked)) for side, asked in zip(PEOPLE, rows, strict=True))
             mine = persons and (numbered(persons[0][train]), numbered(persons[1][control]))
             yield SubgroupMembers(group, at, train, control, mine)
 
@@ -217,7 +213,7 @@ def in_full(context: Context, kinds: Sequence[Sequence[Group]]) -> tuple[People,
     for group in _sampled_thinly(kinds, asked):
         if group.sizes[0] <= room[0] and group.sizes[1] <= room[1]:
             room = [left - size for left, size in zip(room, group.sizes, strict=True)]
-            for mask, side in zip(masks, SIDES, strict=True):
+            for mask, side in zip(masks, PEOPLE, strict=True):
                 mask[group.mask(side)] = True
             found.add(group.name)
     train, control = (np.flatnonzero(mask) for mask in masks)
@@ -228,7 +224,7 @@ def _sampled_thinly(kinds: Sequence[Sequence[Group]], asked: tuple[Array, Array]
     """Subgroups of which few records are queried, those of one column before those of two, smallest first."""
     for kind in kinds:
         for group in sorted(kind, key=lambda group: (group.sizes[0], *group.name)):
-            counts = (int(group.mask(side, rows).sum()) for side, rows in zip(SIDES, asked, strict=True))
+            counts = (int(group.mask(side, rows).sum()) for side, rows in zip(PEOPLE, asked, strict=True))
             if any(count < min(ENOUGH, size) for count, size in zip(counts, group.sizes, strict=True)):
                 yield group
 
@@ -303,42 +299,27 @@ def membership_exposed(context: Context) -> Outcome:
         [simultaneous(context.options.confidence, len(groups))] * len(groups),
         [context.clusters(asked[one.train], unseen[one.control]) for one in groups],
     )
-    attacks = list(zip(intervals, groups, strict=True))
-    (value, low, high), worst_of = max(attacks, key=_low_end)
+    parts = {
+        one.name: Measure(*interval, 0.5, int(one.train.sum()), {"part": one.name}, together=len(groups)).above(0.5)
+        for interval, one in zip(intervals, groups, strict=True)
+    }
+
+    def low_end(one: Exposed) -> float:
+        return parts[one.name].interval[1]
+
+    worst_of = max(groups, key=low_end)
     details = {
-        "advantage": 2 * value - 1,
+        "advantage": 2 * parts[worst_of.name].value - 1,
         "non_members": int(worst_of.control.sum()),
         "share": worst_of.share,
         "ranking": worst_of.ranking,
-        "groups": {one.name: list(interval) for interval, one in attacks},
+        "groups": {name: [*part.interval] for name, part in parts.items()},
         **_vulnerabilities(context),
     }
     if context.options.paper:  # The thesis attacks outliers among members, but anybody among the others (METRICS B6).
-        _, printed = max((one for one in attacks if one[1].ranking == groups[0].ranking), key=_low_end)
+        printed = max((one for one in groups if one.ranking == groups[0].ranking), key=low_end)
         details["paper"] = {"AUC": auc(members[printed.train], others)}
-    n, number = int(worst_of.train.sum()), len(groups)
-    parts = {
-        one.name: Measure(*interval, 0.5, int(one.train.sum()), {"part": one.name}, together=number).above(0.5)
-        for interval, one in attacks
-    }
-    return Measure(value, low, high, 0.5, n, details, together=number, parts=parts).above(0.5)
-
-
-def _low_end(attack: tuple[tuple[float, float, float], Exposed]) -> float:
-    return attack[0][1]
-
-
-class Subgroup(NamedTuple):
-    """Membership AUC of one subgroup, by one attack."""
-
-    column: str
-    group: str
-    by: str
-    members: int
-    value: float
-    low: float
-    high: float
-    together: int
+    return replace(parts[worst_of.name], details=details, parts=parts)
 
 
 def membership_subgroups(context: Context) -> Outcome:
@@ -364,25 +345,26 @@ def membership_subgroups(context: Context) -> Outcome:
         [levels[one.kind] for one in attacked],
         [one.persons for one in attacked],
     )
-    rows = [
-        Subgroup(one.group.column, one.group.label, one.by, len(one.members), *interval, together[one.kind])
-        for one, interval in zip(attacked, intervals, strict=True)
-    ]
-    rows.sort(key=lambda row: (-row.low, row.column, row.group, row.by))
-    surest = {(row.column, row.group): row for row in reversed(rows)}
+    ordered = sorted(
+        (_part(one, interval, together) for one, interval in zip(attacked, intervals, strict=True)),
+        key=lambda part: (-part.interval[1], *part.details.values()),
+    )
+    surest: dict[tuple[str, str], Measure] = {}
+    for part in ordered:
+        surest.setdefault((part.details["column"], part.details["group"]), part)
     details = {
         "groups": len(surest),
         "in_full": len({one.group.name for one in attacked if one.in_full}),
-        "most_exposed": [row._asdict() for row in rows if surest[row.column, row.group] is row][:LISTED],
-        "interval": f"simultaneous over {len(rows)}",
+        "most_exposed": [_listed(part) for part in surest.values()][:LISTED],
+        "interval": f"simultaneous over {len(ordered)}",
     }
-    top = rows[0]
-    parts = {}
-    for row in rows:
-        interval, named = (row.value, row.low, row.high), {"column": row.column, "group": row.group, "by": row.by}
-        one = Measure(*interval, 0.5, row.members, named, together=row.together)
-        parts[f"{row.column} {row.group} by {row.by}"] = one.above(0.5)
-    return Measure(top.value, top.low, top.high, 0.5, top.members, details, None, top.together, parts).above(0.5)
+    parts = {"{column} {group} by {by}".format_map(part.details): part for part in ordered}
+    return replace(ordered[0], details=details, parts=parts)
+
+
+def _listed(part: Measure) -> dict[str, Any]:
+    of = {"members": part.n, "value": part.value, "low": part.low, "high": part.high, "together": part.together}
+    return part.details | of
 
 
 ATTACKS = {"nearness": scores, "shared cells": shared_cells.scores_of_records}
@@ -399,6 +381,11 @@ class AttackedGroup(NamedTuple):
     others: Array
     persons: tuple[Array, Array] | None
     in_full: bool
+
+
+def _part(one: AttackedGroup, interval: tuple[float, float, float], together: tuple[int, int]) -> Measure:
+    named = {"column": one.group.column, "group": one.group.label, "by": one.by}
+    return Measure(*interval, 0.5, len(one.members), named, together=together[one.kind]).above(0.5)
 
 
 def _attacked_groups(context: Context) -> list[AttackedGroup]:
@@ -433,7 +420,7 @@ def _recovered(context: Context, only: inference.Only | None = None) -> dict[str
     """
     found = {}
     for secret, (*both, at) in inference.guesses(context, only=only).items():
-        sides = [inference.expected(side)[:, at] for side in both]
+        sides = [side.likely[:, at] for side in both]
         if only is not None:
             for side, (values, mask) in enumerate(zip(sides, only, strict=True)):
                 sides[side] = np.full(len(mask), np.nan)
@@ -495,7 +482,7 @@ def inference_subgroups(context: Context) -> Outcome:
     together = _together([name[3] for name in made])
     levels = [simultaneous(context.options.confidence, number) for number in together]
     rows = {name: replace(attack, confidence=levels[name[3]]).measure() for name, attack in made.items()}
-    ordered = sorted(rows, key=lambda name: (-_low(rows[name]), name))
+    ordered = sorted(rows, key=lambda name: (-rows[name].interval[1], name))
     listed = [
         {"secret": name[0], "column": name[1], "group": name[2], "members": made[name].n_train}
         | {"value": made[name].measure().value, "low": rows[name].low, "high": rows[name].high}
@@ -511,10 +498,6 @@ def inference_subgroups(context: Context) -> Outcome:
         one = Measure(*row.unshrunk, 0.0, made[name].n_train, named, together=together[name[3]])
         parts[" ".join(map(str, name[:3]))] = one.above(0.0)
     return Measure(value, top.low, top.high, 0.0, top.n, details, together=number, parts=parts).above(0.0)
-
-
-def _low(measure: Measure) -> float:
-    return measure.value if measure.low is None else measure.low
 
 
 METRICS = (

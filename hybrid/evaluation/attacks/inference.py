@@ -8,8 +8,8 @@ import numpy as np
 
 from hybrid.base.arrays import Array
 from hybrid.evaluation import families
-from hybrid.evaluation.attacks.outcome import Attack, attacked, attacked_people, worst
-from hybrid.evaluation.context import Context, Role
+from hybrid.evaluation.attacks.outcome import Attack, attacked, attacked_people, measured, worst
+from hybrid.evaluation.context import PEOPLE, Context, Role
 from hybrid.evaluation.engine.encoding import Encoded
 from hybrid.evaluation.engine.neighbours import Guesses, Secrets, infer, nearest
 from hybrid.evaluation.engine.space import gower
@@ -51,18 +51,14 @@ def guesses(context: Context, known: tuple[str, ...] | None = None, only: Only |
     Known are all other columns, if not given. It takes one pass over pairs of records. Guesses about some people alone
     are taken from those about all where these are remembered.
     """
-    people = [context.encoded(role).take(context.asked(context.whole(role)).rows) for role in ("train", "control")]
+    people = [context.asked_records(role) for role in PEOPLE]
     if only is not None and not context.has(("inference", known)):
         train, control = (side.take(np.flatnonzero(mask)) for side, mask in zip(people, only, strict=True))
         return _guesses(context, train, control, known)
     found = context.once(("inference", known), lambda: _guesses(context, people[0], people[1], known))
     if only is None:
         return found
-    return {name: (_of(mine, only[0]), _of(its, only[1]), at) for name, (mine, its, at) in found.items()}
-
-
-def _of(guesses: Guesses, chosen: Array) -> Guesses:
-    return Guesses(*(part[chosen] for part in guesses))
+    return {name: (mine.of(only[0]), its.of(only[1]), at) for name, (mine, its, at) in found.items()}
 
 
 def attackable(context: Context) -> list[str]:
@@ -82,8 +78,7 @@ def _guesses(context: Context, train: Encoded, control: Encoded, known: tuple[st
     truth, guess = secrets_of(context, people, columns), secrets_of(context, table, columns)
     found = infer(space.place(people), space.place(table), skip, truth, guess)
     is_train = np.arange(len(people)) < len(train)
-    mine, its = _of(found, is_train), _of(found, ~is_train)
-    return {name: (mine, its, i) for i, name in enumerate(names)}
+    return {name: (found.of(is_train), found.of(~is_train), i) for i, name in enumerate(names)}
 
 
 def _printed(context: Context, secret: str) -> dict[str, object]:
@@ -93,9 +88,8 @@ def _printed(context: Context, secret: str) -> dict[str, object]:
     """
 
     def about(role: Role) -> Guesses:
-        encoding, everybody, table = context.encoding, context.encoded(role), context.encoded("table")
-        space = gower(encoding, tables=[everybody, table])
-        records = everybody.take(context.asked(context.whole(role)).rows)
+        encoding, records, table = context.encoding, context.asked_records(role), context.encoded("table")
+        space = gower(encoding, tables=[context.encoded(role), table])
         columns = np.array([encoding.names.index(secret)])
         skip = np.flatnonzero(space.columns == columns[0])
         truth, guess = (secrets_of(context, t, columns)._replace(symmetric=False) for t in (records, table))
@@ -111,24 +105,12 @@ def _printed(context: Context, secret: str) -> dict[str, object]:
 
 
 def attack(context: Context, secret: str, known: tuple[str, ...] | None = None) -> Attack | NotComputable:
-    """Attack on one secret with these known columns.
-
-    It is on all queried training and control records.
-    """
+    """Attack on one secret of all queried training and control records, with these known columns."""
     found = guesses(context, known)
     if secret not in found or len(context.encoding.names) < 2:
         return NotComputable("the secret is constant, names single records, or is the only column", lacks="secret")
     train, control, s = found[secret]
-    return attacked_people(context, expected(train)[:, s], expected(control)[:, s])
-
-
-def expected(guesses: Guesses) -> Array:
-    """Probability that a guess is right, shape (n, m).
-
-    The guess is drawn from the tied nearest rows.
-    """
-    result: Array = guesses.hits / guesses.ties
-    return result
+    return attacked_people(context, train.likely[:, s], control.likely[:, s])
 
 
 def inference(context: Context, column: str) -> Outcome:
@@ -157,8 +139,7 @@ def inference_quasi(context: Context, column: str) -> Outcome:
     known = tuple(name for name in context.schema.quasi_identifiers if name in context.encoding.names)
     if not set(known) - {column}:
         return NotComputable("no quasi-identifier varies", lacks="quasi_identifiers")
-    made = attack(context, column, known)
-    return made if isinstance(made, NotComputable) else made.measure(known=list(known))
+    return measured(attack(context, column, known), known=list(known))
 
 
 def inference_rest(context: Context, column: str) -> Outcome:
@@ -171,8 +152,7 @@ def inference_rest(context: Context, column: str) -> Outcome:
     known = tuple(name for name in context.encoding.names if name not in quasi)
     if not set(known) - {column}:
         return NotComputable("no other column than quasi-identifiers varies")
-    made = attack(context, column, known)
-    return made if isinstance(made, NotComputable) else made.measure(known=list(known))
+    return measured(attack(context, column, known), known=list(known))
 
 
 def inference_worst(context: Context) -> Outcome:
@@ -189,7 +169,6 @@ def inference_worst(context: Context) -> Outcome:
     return found
 
 
-_PEOPLE: tuple[Role, ...] = ("train", "control")
 TREES = 50
 BATCH = 5
 """Trees that are kept at once: one that is fully grown on many categories has tens of megabytes."""
@@ -221,44 +200,33 @@ def inference_model(context: Context, column: str) -> Outcome:
     context.asked_about["table", "model"] = len(source), len(rows)
     if not len(rows):
         return NotComputable("the secret is missing in every row of the table", "too_few")
-    with_secret = {role: _known(context, role, at) for role in _PEOPLE}
-    known = {role: context.encoded(role).take(rows) for role, rows in with_secret.items()}
+    with_secret = known_rows(context, at)
+    people = [context.encoded(role).take(rows) for role, rows in zip(PEOPLE, with_secret, strict=True)]
     guesses = _forest_guesses(
         features(encoding, source, others),
         source.ranks[:, at] if classify else source.numbers[:, at],
-        [features(encoding, records, others) for records in known.values()],
+        [features(encoding, records, others) for records in people],
         classify,
         int(rng.integers(2**31)),
     )
-
-    def success(role: Role) -> Array:
-        return is_right(context, known[role], at, guesses[_PEOPLE.index(role)])
-
-    def accuracy_of_numbers(role: Role) -> float:
-        """Accuracy of guessed numbers: 1 - RMSE / range.
-
-        The thesis takes the risk of numbers from it (METRICS B10).
-        """
-        values = known[role].numbers[:, at]
-        gaps = values - guesses[_PEOPLE.index(role)]
-        return 1 - float(np.sqrt((gaps**2).mean()) / np.ptp(values))
-
-    train, control = success("train"), success("control")
-    made = attacked_people(context, train, control, (with_secret["train"], with_secret["control"]))
+    train, control = (is_right(context, side, at, guess) for side, guess in zip(people, guesses, strict=True))
+    made = attacked_people(context, train, control, with_secret)
     details: dict[str, object] = {"trees": TREES, "rows": len(source)}
     if context.options.paper and not classify:
-        mine, its = accuracy_of_numbers("train"), accuracy_of_numbers("control")
+        mine, its = (_accuracy(side.numbers[:, at], guess) for side, guess in zip(people, guesses, strict=True))
         details["paper"] = {"train": mine, "control": its, "risk": (mine - its) / (1 - its) if its < 1 else None}
-    return made if isinstance(made, NotComputable) else made.measure(**details)
+    return measured(made, **details)
+
+
+def _accuracy(numbers: Array, guessed: Array) -> float:
+    """Accuracy of guessed numbers, from which the thesis takes their risk (METRICS B10): 1 - RMSE / range."""
+    return 1 - float(np.sqrt(((numbers - guessed) ** 2).mean()) / np.ptp(numbers))
 
 
 def is_right(context: Context, records: Encoded, at: int, guess: Array) -> Array:
     """True where a guess is the secret of its record.
 
-    Parameters
-    ----------
-    guess : numpy.ndarray, shape (n,)
-        Ranks of categories, or numbers, which count within the options' tolerance.
+    That is the rank of a category, or a number within the options' tolerance.
     """
     if not context.encoding.continuous[at]:
         return np.asarray(guess == records.ranks[:, at])
@@ -268,10 +236,11 @@ def is_right(context: Context, records: Encoded, at: int, guess: Array) -> Array
     return np.asarray(np.abs(value - guess) <= allowed + 1e-12)
 
 
-def _known(context: Context, role: Role, at: int) -> Array:
-    asked = context.asked(context.whole(role)).rows
-    rows: Array = asked[context.encoded(role).ranks[asked, at] >= 0]
-    return rows
+def known_rows(context: Context, at: int) -> tuple[Array, Array]:
+    """Positions of the queried records of train and of control with a value in a column."""
+    asked = [(context.encoded(role), context.asked_rows(role)) for role in PEOPLE]
+    train, control = (rows[records.ranks[rows, at] >= 0] for records, rows in asked)
+    return train, control
 
 
 def _forest_guesses(inputs: Array, output: Array, asked: list[Array], classify: bool, seed: int) -> list[Array]:
@@ -316,12 +285,12 @@ def inference_neighbours(context: Context, column: str) -> Outcome:
     sizes = sorted({k for k in context.options.inference_neighbours if k <= len(rows)})
     if not sizes:
         return NotComputable(f"only {len(rows)} rows of the table have the secret", "too_few")
-    guessed = {role: _successes(context, role, rows, at, sizes) for role in ("train", "control")}
-    people = tuple(_known(context, role, at) for role in ("train", "control"))
-    attacks: dict[str, Attack | NotComputable] = {
-        name: attacked_people(context, guessed["train"][name], guessed["control"][name], (people[0], people[1]))
-        for name in guessed["train"]
-    }
+    people = known_rows(context, at)
+    train, control = (
+        _successes(context, context.encoded(role).take(known), rows, at, sizes)
+        for role, known in zip(PEOPLE, people, strict=True)
+    )
+    attacks = {name: attacked_people(context, right, control[name], people) for name, right in train.items()}
     return worst(attacks, "guess", context.options.confidence)
 
 
@@ -332,8 +301,7 @@ def _shuffled(context: Context, at: int, column: str) -> Encoded:
     return table.take(order[table.ranks[order, at] >= 0])
 
 
-def _successes(context: Context, role: Role, rows: Encoded, at: int, sizes: list[int]) -> dict[str, Array]:
-    people = context.encoded(role).take(_known(context, role, at))
+def _successes(context: Context, people: Encoded, rows: Encoded, at: int, sizes: list[int]) -> dict[str, Array]:
     space = gower(context.encoding, np.delete(np.arange(len(context.encoding.columns)), at))
     found = nearest(space, space.place(people), space.place(rows), sizes[-1])[1]
     if not context.encoding.continuous[at]:
@@ -346,13 +314,7 @@ def _successes(context: Context, role: Role, rows: Encoded, at: int, sizes: list
 
 
 def most_frequent(codes: Array, truth: Array) -> Array:
-    """Probability that the most frequent code is the true one.
-
-    Parameters
-    ----------
-    codes : numpy.ndarray, shape (n, k), int
-    truth : numpy.ndarray, shape (n,), int
-    """
+    """Probability that the most frequent code, of shape (n, k), is the true one."""
     counts = (codes[:, :, None] == codes[:, None, :]).sum(axis=2)
     most = counts.max(axis=1)
     several = np.where(counts == most[:, None], 1 / counts, 0.0).sum(axis=1)

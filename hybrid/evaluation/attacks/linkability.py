@@ -6,7 +6,8 @@ import numpy as np
 
 from hybrid.base.arrays import Array
 from hybrid.evaluation.attacks.outcome import attacked, attacked_people
-from hybrid.evaluation.context import Context, Role
+from hybrid.evaluation.context import Context
+from hybrid.evaluation.engine.encoding import Encoded
 from hybrid.evaluation.engine.neighbours import linked, nearest
 from hybrid.evaluation.engine.space import Columns, Space, gower
 from hybrid.evaluation.families import attack
@@ -37,27 +38,21 @@ def linkability(context: Context) -> Outcome:
     references = (spaces[0].place(table), spaces[1].place(table))
     k = min(context.options.linkability_neighbours, len(table))
 
-    roles: tuple[Role, ...] = ("train", "control")
-    mine, its = (context.encoded(role).take(context.asked(context.whole(role)).rows) for role in roles)
-    people = mine.join(its)
+    people = context.everybody_asked()
     found = linked(spaces, (spaces[0].place(people), spaces[1].place(people)), references, k)
-    train, control = np.split(found, [len(mine)])
-    attack = attacked_people(context, train, control)
+    attack = attacked_people(context, *context.by_role(found))
     if isinstance(attack, NotComputable):
         return attack
     details: dict[str, object] = {}
     if context.options.paper:
-        printed = {role: _first_of_ties(context, spaces, references, k, role) for role in ("train", "control")}
-        details["paper"] = _printed(printed["train"], printed["control"], context.options.confidence)
+        printed = context.by_role(_first_of_ties(people, spaces, references, k))
+        details["paper"] = _printed(*printed, context.options.confidence)
     named = [[context.encoding.names[i] for i in side] for side in columns]
     return attack.measure(**details, sides=named, neighbours=k)
 
 
-def _first_of_ties(
-    context: Context, spaces: tuple[Space, Space], references: tuple[Columns, Columns], k: int, role: Role
-) -> Array:
+def _first_of_ties(records: Encoded, spaces: tuple[Space, Space], references: tuple[Columns, Columns], k: int) -> Array:
     """True where both sides share one of their first k nearest rows, as Anonymeter computes it; shape (n,), bool."""
-    records = context.encoded(role).take(context.asked(context.whole(role)).rows)
     left, right = (nearest(space, space.place(records), r, k)[1] for space, r in zip(spaces, references, strict=True))
     hit: Array = np.logical_or.reduce([(left == right[:, [at]]).any(axis=1) for at in range(k)])
     return hit

@@ -5,16 +5,18 @@ And accusing the people with the highest scores of being in the data.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from functools import partial
 from typing import NamedTuple
 
 import numpy as np
+import pandas as pd
 
 from hybrid.base.arrays import Array, Mask
 from hybrid.base.hashing import fingerprint
 from hybrid.evaluation.context import Context, Part, Role
-from hybrid.evaluation.engine.encoding import Encoded
 from hybrid.evaluation.engine.intervals import Risk, auc, auc_interval, exact_share_interval, simultaneous
+from hybrid.evaluation.engine.space import standard
 from hybrid.evaluation.engine.threads import in_chunks
 from hybrid.evaluation.families import attack
 from hybrid.evaluation.measure import Measure, excesses
@@ -27,6 +29,10 @@ MAX_ATTACKED = 5_000
 
 People = tuple[Part, Part]
 """Records of train and of control that are attacked."""
+Scores = tuple[Array, Array]
+"""Of the attacked members and people never seen, larger for likely members; shapes (n_members,) and (n_others,)."""
+Scorer = Callable[[Part], Array]
+"""Scores of records of one fold."""
 
 
 class Fold(NamedTuple):
@@ -66,48 +72,63 @@ def _folds(context: Context, people: People) -> tuple[Fold, Fold]:
     return first, second
 
 
+def folds(context: Context, people: People | None = None) -> tuple[Fold, Fold]:
+    """Both halves of the attack on all people, or on some; the same for every metric."""
+    attacked = people or _all(context)
+    return context.once(("membership", *(part.key for part in attacked)), lambda: _folds(context, attacked))
+
+
+def _all(context: Context) -> People:
+    return context.whole("train"), context.whole("control")
+
+
+def by_fold(context: Context, attack: Callable[[Context, Fold], Scorer], people: People | None = None) -> Scores:
+    """Scores of all queried people, or of some, each by the attack of its fold."""
+    asked = [context.asked(side).rows for side in people or _all(context)]
+    found = np.empty(len(asked[0])), np.empty(len(asked[1]))
+    for fold in folds(context, people):
+        scored = attack(context, fold)
+        for out, rows, part in zip(found, asked, (fold.members, fold.others), strict=True):
+            out[np.isin(rows, part.rows)] = scored(part)
+    return found
+
+
 def nearest_distances(context: Context, people: People | None = None) -> list[tuple[Array, Array]]:
     """Distances of the queried members, and of people never seen, to the table and to the reference of their half.
 
     Both in E1, shapes (n_asked,); by default of all of train and of control.
     """
-    both = folds(context, people)
-    sides = people or (context.whole("train"), context.whole("control"))
-    found = []
-    for side, halves in zip(sides, zip(*((fold.members, fold.others) for fold in both), strict=True), strict=True):
-        table = context.distances(side, context.whole("table"))[:, 0]
-        reference = np.empty(len(table))
-        for half, fold in zip(halves, both, strict=True):
-            reference[np.isin(context.asked(side).rows, half.rows)] = context.distances(half, fold.reference)[:, 0]
-        found.append((table, reference))
-    return found
+
+    def to_reference(context: Context, fold: Fold) -> Scorer:
+        return lambda part: context.distances(part, fold.reference)[:, 0]
+
+    table = [context.distances(side, context.whole("table"))[:, 0] for side in people or _all(context)]
+    return list(zip(table, by_fold(context, to_reference, people), strict=True))
 
 
-def _nearness(table: Array, reference: Array) -> Array:
-    """Nearness of each queried record to the table.
-
-    d_R / (d_S + d_R) in E1, 0..1: near 1 where the table is much nearer than the reference of the record's half.
-    """
+def nearness(table: Array, reference: Array) -> Array:
+    """Share of the way from the reference to the table, d_R / (d_S + d_R), 0..1: near 1 where the table is nearer."""
     both = table + reference
-    return np.divide(reference, both, out=np.full_like(both, 0.5), where=both > 0)
+    return np.divide(reference, both, out=np.full(len(both), 0.5), where=both > 0)
 
 
-def folds(context: Context, people: People | None = None) -> tuple[Fold, Fold]:
-    """Both halves of the attack, the same for every metric."""
-    attacked = people or (context.whole("train"), context.whole("control"))
-    return context.once(("membership", *(part.key for part in attacked)), lambda: _folds(context, attacked))
-
-
-def scores(context: Context, people: People | None = None) -> tuple[Array, Array]:
-    """Scores of queried members and people never seen, shapes (n_asked,).
-
-    Parameters
-    ----------
-    people : tuple of Part, optional
-        Training and control records that are attacked; all by default.
-    """
-    members, others = (_nearness(*distances) for distances in nearest_distances(context, people))
+def scores(context: Context, people: People | None = None) -> Scores:
+    """Nearness to the table of queried members and people never seen; of all by default."""
+    members, others = (nearness(*distances) for distances in nearest_distances(context, people))
     return members, others
+
+
+def told_apart(context: Context, found: Scores, clusters: tuple[Array, Array] | None, **details: object) -> Measure:
+    """AUC of members against people never seen, whose ``clusters`` are their persons; interval by DeLong."""
+    members, others = found
+    value, low, high = auc_interval(members, others, context.options.confidence, clusters)
+    said = {"advantage": 2 * value - 1, "non_members": len(others)} | details
+    return Measure(value, low, high, 0.5, len(members), said).above(0.5)
+
+
+def asked_apart(context: Context, found: Scores, **details: object) -> Measure:
+    """:func:`told_apart` of the people whom searches query."""
+    return told_apart(context, found, context.clusters(*context.asked_people), **details)
 
 
 def membership(context: Context) -> Measure:
@@ -117,11 +138,7 @@ def membership(context: Context) -> Measure:
     attacker's reference sample. The sample is half of control; the other half are people never seen, and then the
     other way round, with the other half of train. 0.5 without a leak, 1 for a copy; interval by DeLong.
     """
-    members, others = scores(context)
-    clusters = context.clusters(*context.asked_people)
-    value, low, high = auc_interval(members, others, context.options.confidence, clusters)
-    details = {"advantage": 2 * value - 1, "non_members": len(others)}
-    return Measure(value, low, high, 0.5, len(members), details).above(0.5)
+    return asked_apart(context, scores(context))
 
 
 def membership_density(context: Context) -> Measure:
@@ -151,27 +168,29 @@ def membership_density(context: Context) -> Measure:
             rows.append(of_people)
     densities = [np.concatenate(scored, axis=1) for scored in attacked]
     scores = [mine - its for mine, its in densities]
-    clusters = context.clusters(*map(np.concatenate, asked))
-    value, low, high = auc_interval(scores[0], scores[1], context.options.confidence, clusters)
-    details: dict[str, object] = {"advantage": 2 * value - 1, "non_members": len(scores[1])}
-    details["points"] = [len(table), len(reference)]
+    details: dict[str, object] = {"points": [len(table), len(reference)]}
     if context.options.paper:  # The published code divides by p_R + 1e-10 (METRICS B6).
         least = np.log(1e-10) + table.shape[1] / 2 * np.log(2 * np.pi)
         printed = [mine - np.logaddexp(its, least) for mine, its in densities]
         details["paper"] = {"AUC": auc(*printed)}
-    return Measure(value, low, high, 0.5, len(scores[0]), details).above(0.5)
+    return told_apart(context, (scores[0], scores[1]), context.clusters(*map(np.concatenate, asked)), **details)
 
 
 def coordinates(context: Context, part: Part, limit: int, rng: np.random.Generator) -> tuple[Array, Array]:
-    """Records as points of a density, at most ``limit`` random ones, and their rows.
+    """Records as points of a density, at most ``limit`` random ones, and their rows; shapes (n, p) and (n,)."""
+    rows = context.by_content(part)
+    rows = rows if len(rows) <= limit else rng.permutation(rows)[:limit]
+    return standardized(context, part.role, rows), rows
 
-    Standardized by train, categories as codes; shapes (n, p) and (n,).
-    """
-    continuous, table = context.encoding.continuous, context.encoded(part.role)
-    center, scale = standard(context.encoded("train"), continuous)
-    rows = table.order[np.isin(table.order, part.rows)]
-    rows = rows if len(rows) <= limit else rows[rng.permutation(len(rows))[:limit]]
-    return np.nan_to_num((ordinal(table.take(rows), continuous) - center) / scale), rows
+
+def standardized(context: Context, role: Role, rows: Array) -> Array:
+    """Rows standardized by train, categories as codes (missing one of its own), missing numbers at the mean."""
+    mine, train = (
+        np.where(context.encoding.continuous, table.numbers, table.ranks)
+        for table in (context.encoded(role).take(rows), context.encoded("train"))
+    )
+    center, scale = standard(train)
+    return np.nan_to_num((mine - center) / scale)
 
 
 def varying(points: Array) -> Mask:
@@ -180,32 +199,8 @@ def varying(points: Array) -> Mask:
     return found
 
 
-def ordinal(table: Encoded, continuous: Array) -> Array:
-    """Numbers as they are and categories as codes, shape (n, p).
-
-    Missing is a code of its own; NaN where a number is missing.
-    """
-    return np.where(continuous, table.numbers, table.ranks)
-
-
-def standard(table: Encoded, continuous: Array) -> tuple[Array, Array]:
-    """Mean and standard deviation of every column.
-
-    Missing numbers are left out; 0 and 1 where there is none.
-    """
-    values = ordinal(table, continuous)
-    known = ~np.isnan(values)
-    count = np.maximum(known.sum(axis=0), 1)
-    center = np.where(known, values, 0.0).sum(axis=0) / count
-    spread = np.sqrt((np.where(known, values - center, 0.0) ** 2).sum(axis=0) / count)
-    return center, np.where(spread > 0, spread, 1.0)
-
-
 def log_density(queries: Array, points: Array) -> Array:
-    """Log of a Gaussian kernel density estimate times (2 pi)^(p/2).
-
-    Shape (n_queries,); 0 without columns.
-    """
+    """Log of a Gaussian kernel density estimate times (2 pi)^(p/2), shape (n_queries,); 0 without columns."""
     n, p = points.shape
     if not p:
         return np.zeros(len(queries))
@@ -268,11 +263,6 @@ def accused(context: Context, train: Array, control: Array) -> Measure:
     the share of training people among them: Clopper and Pearson's bounds of it, for h / (1 - h / N) people instead of
     the h accused of N, since without a leak they are drawn without putting back (the variance of the hypergeometric
     distribution). The AUC, and the share of training people above 99 % of the people never seen, are in the details.
-
-    Parameters
-    ----------
-    train, control : numpy.ndarray, shapes (n_train,), (n_control,)
-        Score of each person, higher where the person seems to be in the data.
     """
     level = simultaneous(context.options.confidence, len(ACCUSED))
     found = {f"{100 * share:g} %": _accusation(train, control, share, level) for share in ACCUSED}
@@ -291,20 +281,15 @@ def accused(context: Context, train: Array, control: Array) -> Measure:
     return Measure(value, low, high, 0.0, n, details, (value, low, high), len(found), parts)
 
 
-def highest(scores: Array, persons: Array) -> Array:
-    """Highest score of each person, shape (n_persons,).
-
-    Parameters
-    ----------
-    scores : numpy.ndarray, shape (n,)
-        Score of each record.
-    persons : numpy.ndarray, shape (n,), int
-        Person of each record.
-    """
-    groups = person_groups(persons)
-    found = np.full(int(groups.max(initial=-1)) + 1, -np.inf)
-    np.maximum.at(found, groups, scores)
-    return found
+def highest(context: Context, found: Scores, rows: tuple[Array, Array]) -> Scores:
+    """Highest score of each person, where each record in ``rows`` has a score."""
+    clusters = context.clusters(*rows)
+    if clusters is None:
+        return found
+    train, control = (
+        pd.Series(scores).groupby(persons).max().to_numpy() for scores, persons in zip(found, clusters, strict=True)
+    )
+    return train, control
 
 
 def _accusation(train: Array, control: Array, share: float, confidence: float) -> Risk:

@@ -6,17 +6,20 @@ same people, by the folds of :mod:`hybrid.evaluation.attacks.membership`; a larg
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Callable
 from functools import partial
 from typing import Any
 
 import numpy as np
 
-from hybrid.base.arrays import Array
+from hybrid.base.arrays import Array, Mask
 from hybrid.evaluation.attacks.membership import (
     MAX_POINTS,
     Fold,
+    Scorer,
+    Scores,
+    asked_apart,
+    by_fold,
     coordinates,
     folds,
     kernel_root,
@@ -26,36 +29,19 @@ from hybrid.evaluation.attacks.membership import (
     scores,
     varying,
 )
-from hybrid.evaluation.context import NEIGHBOURS, Context, Part
-from hybrid.evaluation.engine.encoding import Encoded, Encoding
+from hybrid.evaluation.context import NEIGHBOURS, Context, Part, Role
 from hybrid.evaluation.engine.intervals import auc_interval, simultaneous
 from hybrid.evaluation.engine.neighbours import nearest, within
-from hybrid.evaluation.engine.threads import one_thread
 from hybrid.evaluation.families import attack
 from hybrid.evaluation.measure import Measure
 from hybrid.evaluation.metric import Mechanism, Metric
-from hybrid.evaluation.utility.models import features, filled, forest, perceptron
+from hybrid.evaluation.utility.models import features, forest, perceptron, told_apart
 
 MAX_ROWS = 10_000
 """Rows of the table, and of the reference, that a model learns from."""
 
-Scores = tuple[Array, Array]
-"""Of the queried members and people never seen, shapes (n_asked,)."""
-Scorer = Callable[[Part], Array]
-"""Scores of a fold's records."""
-Model = Callable[[Encoding, Array, int], Any]
+Model = Callable[[Mask, int], Any]
 Compute = Callable[[Context], Measure]
-
-
-def by_fold(context: Context, attack: Callable[[Context, Fold], Scorer]) -> Scores:
-    """Scores of all queried people, each by the attack of its fold."""
-    asked = context.asked_people
-    found = np.empty(len(asked[0])), np.empty(len(asked[1]))
-    for fold in folds(context):
-        scored = attack(context, fold)
-        for out, rows, part in zip(found, asked, (fold.members, fold.others), strict=True):
-            out[np.isin(rows, part.rows)] = scored(part)
-    return found
 
 
 def distance(context: Context) -> Scores:
@@ -78,12 +64,9 @@ def rows_around(context: Context) -> Scores:
     members, others = nearest_distances(context)
     reach = float(np.median(np.concatenate([members[0], others[0]])))
     table = context.place(context.whole("table"))
-    asked = (context.asked(context.whole("train")), context.asked(context.whole("control")))
-    first, second = (
-        within(context.space, context.place(part), table, np.full(len(part.rows), reach)).astype(float)
-        for part in asked
-    )
-    return first, second
+    people = context.space.place(context.everybody_asked())
+    counts = within(context.space, people, table, np.full(people.codes.shape[1], reach))
+    return context.by_role(counts.astype(float))
 
 
 def plagiarism(context: Context, fold: Fold) -> Scorer:
@@ -157,40 +140,29 @@ def points(context: Context, fold: Fold) -> tuple[Array, Array, Callable[[Part],
     return rows[:, columns], reference[:, columns], placed
 
 
-def _told_apart(context: Context, fold: Fold, model: Model, name: str) -> Scorer:
+def _by_model(context: Context, fold: Fold, model: Model, name: str) -> Scorer:
     """Probability of being a row instead of a reference record, by a learned model."""
-    rng, columns = context.random(name), np.arange(len(context.encoding.columns))
-    sides = []
-    for part in (context.whole("table"), fold.reference):
-        table = context.encoded(part.role)
-        order = table.order[np.isin(table.order, part.rows)]
-        sides.append(table.take(order[rng.permutation(len(order))[:MAX_ROWS]]))
-    labels = np.repeat([1, 0], [len(side) for side in sides])
+    rng = context.random(name)
 
-    def inputs(records: Encoded) -> Array:
-        return features(context.encoding, records, columns)
+    def inputs(role: Role, rows: Array) -> Array:
+        return features(context.encoding, context.encoded(role).take(rows))
 
-    learner = model(context.encoding, columns, int(rng.integers(2**31)))
-    with one_thread(len(labels), models=True), warnings.catch_warnings():
-        warnings.simplefilter("ignore")  # scikit-learn's, that a perceptron could learn for longer.
-        learner.fit(filled(np.concatenate([inputs(side) for side in sides])), labels)
-
-    def scored(people: Part) -> Array:
-        found = learner.predict_proba(inputs(context.encoded(people.role).take(people.rows)))[:, 1]
-        rounded: Array = np.round(found, 9)  # Rounding must not break ties.
-        return rounded
-
-    return scored
+    rows, reference = (
+        inputs(part.role, rng.permutation(context.by_content(part))[:MAX_ROWS])
+        for part in (context.whole("table"), fold.reference)
+    )
+    asked = told_apart(model(context.encoding.continuous, int(rng.integers(2**31))), rows, reference)
+    return lambda people: asked(inputs(people.role, people.rows))
 
 
 def by_forest(context: Context, fold: Fold) -> Scorer:
     """Random forest of rows against the reference: the classifier of TAPAS (Houssiau et al. 2022)."""
-    return _told_apart(context, fold, forest, "membership_forest")
+    return _by_model(context, fold, forest, "membership_forest")
 
 
 def by_network(context: Context, fold: Fold) -> Scorer:
     """Perceptron of rows against the reference: the discriminator of LOGAN (Hayes et al. 2019)."""
-    return _told_apart(context, fold, perceptron, "membership_network")
+    return _by_model(context, fold, perceptron, "membership_network")
 
 
 ATTACKS: dict[str, Callable[[Context], Scores]] = {
@@ -250,19 +222,11 @@ def membership_battery(context: Context) -> Measure:
     level = simultaneous(context.options.confidence, len(TOGETHER) + 1)
     clusters = context.clusters(*context.asked_people)
     singles = {name: list(auc_interval(*scored(context, name), level, clusters)) for name in TOGETHER}
-    return _measure(context, combined(context), attacks=singles)
+    return asked_apart(context, combined(context), attacks=singles)
 
 
 def _single(context: Context, name: str) -> Measure:
-    return _measure(context, scored(context, name))
-
-
-def _measure(context: Context, found: Scores, **details: object) -> Measure:
-    members, others = found
-    clusters = context.clusters(*context.asked_people)
-    value, low, high = auc_interval(members, others, context.options.confidence, clusters)
-    said = {"advantage": 2 * value - 1, "non_members": len(others)} | details
-    return Measure(value, low, high, 0.5, len(members), said).above(0.5)
+    return asked_apart(context, scored(context, name))
 
 
 def _metric(

@@ -12,12 +12,11 @@ from typing import Any
 import numpy as np
 
 from hybrid.base.arrays import Array
-from hybrid.evaluation.attacks.membership import MAX_ATTACKED, folds, ordinal, standard
+from hybrid.evaluation.attacks.membership import MAX_ATTACKED, folds, standardized, told_apart
 from hybrid.evaluation.context import Context, Part
-from hybrid.evaluation.engine.intervals import auc_interval
 from hybrid.evaluation.engine.threads import one_torch_thread
 from hybrid.evaluation.families import attack
-from hybrid.evaluation.measure import Measure, NotComputable, Outcome
+from hybrid.evaluation.measure import NotComputable, Outcome
 
 WIDTH = 8
 """Hidden units per column, in each of two hidden layers."""
@@ -80,19 +79,8 @@ def flow(columns: int) -> Any:
 def fitted_log_densities(points: Array, asked: list[Array], seed: int) -> list[Array]:
     """Log densities at the asked points, by a flow fitted to others.
 
-    Adam; a tenth of the points is held back, and the weights with their least loss are kept.
-
-    Parameters
-    ----------
-    points : numpy.ndarray, shape (n, p), float64
-        Standardized, at least 2.
-    asked : list of numpy.ndarray, shape (n_i, p), float64
-    seed : int
-        Decides weights, noise, batches and the points held back.
-
-    Returns
-    -------
-    list of numpy.ndarray, shape (n_i,), float64
+    Adam; a tenth of the points is held back, and the weights with their least loss are kept. Points are standardized,
+    two or more; the seed decides weights, noise, batches and the points held back.
     """
     import torch
 
@@ -143,14 +131,11 @@ def membership_flow(context: Context) -> Outcome:
     if find_spec("torch") is None:
         reason = "a density is learned with torch, which is missing: pip install 'hybrid-release[tabddpm]' brings it"
         return NotComputable(reason, "failed")
-    rng, continuous = context.random("membership_flow"), context.encoding.continuous
-    center, scale = standard(context.encoded("train"), continuous)
+    rng = context.random("membership_flow")
 
     def points(part: Part, limit: int) -> tuple[Array, Array]:
-        table = context.encoded(part.role)
-        rows = table.order[np.isin(table.order, part.rows)]
-        rows = rows[rng.permutation(len(rows))[:limit]]
-        return np.nan_to_num((ordinal(table.take(rows), continuous) - center) / scale), rows
+        rows = rng.permutation(context.by_content(part))[:limit]
+        return standardized(context, part.role, rows), rows
 
     table, _ = points(context.whole("table"), MAX_POINTS)
     asked = [[points(part, MAX_ATTACKED // 2) for part in (fold.members, fold.others)] for fold in folds(context)]
@@ -164,9 +149,7 @@ def membership_flow(context: Context) -> Outcome:
             scores[side].append(mine[2 * at + side] - its[side])
     members, others = (np.concatenate(side) for side in scores)
     clusters = context.clusters(*(np.concatenate([fold[side][1] for fold in asked]) for side in range(2)))
-    value, low, high = auc_interval(members, others, context.options.confidence, clusters)
-    details = {"advantage": 2 * value - 1, "non_members": len(others), "points": [len(table), len(reference)]}
-    return Measure(value, low, high, 0.5, len(members), details).above(0.5)
+    return told_apart(context, (members, others), clusters, points=[len(table), len(reference)])
 
 
 METRICS = (

@@ -2,20 +2,19 @@
 
 from __future__ import annotations
 
-import warnings
-from typing import Any
+from collections.abc import Callable
 
 import numpy as np
 
 from hybrid.base.arrays import Array
-from hybrid.evaluation.attacks.membership import folds
-from hybrid.evaluation.context import Context
+from hybrid.evaluation.attacks.membership import Fold, Scorer, asked_apart, by_fold
+from hybrid.evaluation.context import Context, Role
 from hybrid.evaluation.engine.encoding import Encoded
-from hybrid.evaluation.engine.intervals import auc, auc_interval
-from hybrid.evaluation.engine.threads import one_model, one_thread
+from hybrid.evaluation.engine.intervals import auc
+from hybrid.evaluation.engine.threads import one_model
 from hybrid.evaluation.families import attack
 from hybrid.evaluation.measure import Measure
-from hybrid.evaluation.utility.models import boosting, features, filled, perceptron
+from hybrid.evaluation.utility.models import boosting, features, out_of_fold, perceptron, quiet, told_apart
 
 ITERATIONS = 50
 MAX_ROWS = 20_000
@@ -36,72 +35,55 @@ def mir(context: Context) -> Measure:
     network that does so, mean of five parts. Both fall as the table leaks more: of a copy a half or less.
     """
     rng = context.random("mir")
-    table = context.encoded("table")
-    rows = table.take(table.order[rng.permutation(len(table))[:MAX_ROWS]])
-    scores: list[list[Array]] = [[], []]
-    asked: list[list[Array]] = [[], []]
-    for fold in folds(context):
-        control = context.encoded("control")
-        unseen = control.take(control.order[np.isin(control.order, rng.permutation(fold.reference.rows)[:MAX_ROWS])])
-        model = _told(context, rows, unseen, int(rng.integers(2**31)))
-        for scored, of, part in zip(scores, asked, (fold.members, fold.others), strict=True):
-            scored.append(_probability(context, model, context.encoded(part.role).take(part.rows)))
-            of.append(part.rows)
-    members, others = (np.concatenate(scored) for scored in scores)
-    clusters = context.clusters(*map(np.concatenate, asked))
-    value, low, high = auc_interval(members, others, context.options.confidence, clusters)
-    details: dict[str, object] = {"advantage": 2 * value - 1, "non_members": len(others)}
+    rows = _shuffled(context, "table", MAX_ROWS, rng)
+
+    def attack(context: Context, fold: Fold) -> Scorer:
+        chosen = rng.permutation(fold.reference.rows)[:MAX_ROWS]
+        unseen = context.encoded("control").take(context.by_content(fold.reference._replace(rows=chosen)))
+        asked = _told(context, rows, unseen, int(rng.integers(2**31)))
+        return lambda people: asked(context.encoded(people.role).take(people.rows))
+
+    found, details = by_fold(context, attack), dict[str, object]()
     if context.options.paper:
         details["paper"] = {"MIR": _recall(context, rng), "D-MLP": _detected(context, rng)}
-    return Measure(value, low, high, 0.5, len(members), details).above(0.5)
+    return asked_apart(context, found, **details)
 
 
-def _told(context: Context, positive: Encoded, negative: Encoded, seed: int) -> Any:
-    """Model of the probability that a record is one of the first."""
-    columns = np.arange(len(context.encoding.columns))
-    inputs = np.concatenate([features(context.encoding, part, columns) for part in (positive, negative)])
-    labels = np.repeat([1, 0], [len(positive), len(negative)])
-    model = boosting(context.encoding, columns, True, seed, ITERATIONS)
-    with one_thread(len(labels), models=True):
-        return model.fit(filled(inputs), labels)
+def _shuffled(context: Context, role: Role, most: int, rng: np.random.Generator) -> Encoded:
+    """Random records of a table, at most so many."""
+    table = context.encoded(role)
+    return table.take(rng.permutation(table.order)[:most])
 
 
-def _probability(context: Context, model: Any, records: Encoded) -> Array:
-    columns = np.arange(len(context.encoding.columns))
-    found: Array = model.predict_proba(features(context.encoding, records, columns))[:, 1]
-    return np.round(found, 9)  # Rounding must not break ties.
+def _told(context: Context, positive: Encoded, negative: Encoded, seed: int) -> Callable[[Encoded], Array]:
+    """Probability that a record is one of the positive, by gradient boosting."""
+    sides = (features(context.encoding, part) for part in (positive, negative))
+    asked = told_apart(boosting(context.encoding.continuous, True, seed, ITERATIONS), *sides)
+    return lambda records: asked(features(context.encoding, records))
 
 
 def _recall(context: Context, rng: np.random.Generator) -> float:
     """Recall of held-out training records among rows of the table."""
     learned, held = [], []
-    for part in (context.encoded("train"), context.encoded("table")):
-        shuffled = part.order[rng.permutation(len(part))[: 2 * MAX_ROWS]]
-        cut = round(HELD_OUT * len(shuffled))
-        held.append(part.take(shuffled[:cut]))
-        learned.append(part.take(shuffled[cut:]))
-    model = _told(context, learned[0], learned[1], int(rng.integers(2**31)))
-    return float((_probability(context, model, held[0]) >= 0.5).mean())
+    for role in ("train", "table"):
+        shuffled = _shuffled(context, role, 2 * MAX_ROWS, rng)
+        out = np.arange(len(shuffled)) < round(HELD_OUT * len(shuffled))
+        held.append(shuffled.take(out))
+        learned.append(shuffled.take(~out))
+    asked = _told(context, learned[0], learned[1], int(rng.integers(2**31)))
+    return float((asked(held[0]) >= 0.5).mean())
 
 
 def _detected(context: Context, rng: np.random.Generator) -> float:
     """Mean AUC of networks that separate training records from rows of the table, each on rows it has not seen."""
-    columns = np.arange(len(context.encoding.columns))
-    inputs, labels, parts = [], [], []
-    for label, part in ((1, context.encoded("train")), (0, context.encoded("table"))):
-        shuffled = part.order[rng.permutation(len(part))[: 2 * MAX_ROWS]]
-        inputs.append(features(context.encoding, part.take(shuffled), columns))
-        labels.append(np.full(len(shuffled), label))
-        parts.append(np.arange(len(shuffled)) % PARTS)
-    x, y, of = (np.concatenate(each) for each in (inputs, labels, parts))
-    found = []
-    for held in range(PARTS):
-        model, tried = perceptron(context.encoding, columns, int(rng.integers(2**31))), of == held
-        with one_thread(len(y), models=True), one_model, warnings.catch_warnings():
-            warnings.simplefilter("ignore")  # scikit-learn's, that a network could learn for longer.
-            scores = np.round(model.fit(x[~tried], y[~tried]).predict_proba(x[tried])[:, 1], 9)
-        found.append(auc(scores[y[tried] == 1], scores[y[tried] == 0]))
-    return float(np.mean(found))
+    sides = [_shuffled(context, role, 2 * MAX_ROWS, rng) for role in ("train", "table")]
+    x = np.concatenate([features(context.encoding, side) for side in sides])
+    y = np.repeat([1, 0], [len(side) for side in sides])
+    of = np.concatenate([np.arange(len(side)) % PARTS for side in sides])
+    with one_model, quiet():
+        found = out_of_fold(lambda seed: perceptron(context.encoding.continuous, seed), x, y, of, rng)
+    scores = np.round(found, 9)
+    return float(np.mean([auc(scores[(of == at) & (y == 1)], scores[(of == at) & (y == 0)]) for at in range(PARTS)]))
 
 
 METRICS = (

@@ -16,7 +16,7 @@ import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from itertools import islice
-from typing import Literal, NamedTuple
+from typing import Literal
 
 import numpy as np
 import pandas as pd
@@ -25,7 +25,7 @@ from hybrid.base.arrays import Array
 from hybrid.evaluation.attacks.retraining import by_frequency, options_of, ordered, places, retrained, with_places
 from hybrid.evaluation.attacks.vulnerability import unlike_others
 from hybrid.evaluation.context import Context
-from hybrid.evaluation.engine.intervals import auc, clustered_error, placements, simultaneous
+from hybrid.evaluation.engine.intervals import Interval, auc, clustered_error, placements, simultaneous
 from hybrid.evaluation.families import attack_with_trainings
 from hybrid.evaluation.measure import Measure, NotComputable, Outcome
 from hybrid.evaluation.options import RetrainOptions
@@ -45,13 +45,8 @@ MOST_PAIRED = 30
 def rows_of_people(context: Context) -> tuple[list[Array], Array]:
     """Rows of the training table of each person, and how little each row is like others.
 
-    Returns
-    -------
-    rows : list of numpy.ndarray
-        Of each person, the row least like others first (:func:`~.vulnerability.unlike_others`); people in an order of
-        their content.
-    unlike : numpy.ndarray, shape (n_train,), float64
-        -inf for rows that searches do not ask about.
+    Of each person the row least like others comes first (:func:`~.vulnerability.unlike_others`), and people come in an
+    order of their content. The second is -inf for rows that searches do not ask about.
     """
     options = options_of(context)
     order, whole = context.encoded("train").order, context.whole("train")
@@ -70,13 +65,6 @@ def observer_of_people(context: Context, people: Sequence[Array]) -> Callable[[T
 
     Of each person the row least like others is observed (:func:`observer`); of linked people also that in every table
     below, 0 where the person has none.
-
-    Parameters
-    ----------
-    context : Context
-        Training records, and the synthetic table of the run.
-    people : sequence of numpy.ndarray
-        Rows of each attacked person, that least like others first.
     """
     first = np.array([rows[0] for rows in people], dtype=np.int64)
     train, table = context.train, context.table
@@ -181,31 +169,13 @@ DRAWS = 200
 """Draws of people and trainings for intervals."""
 
 
-class Interval(NamedTuple):
-    """A value with its bounds."""
-
-    value: float
-    low: float
-    high: float
-
-
 def pooled_scores(seen: Array, member: Array) -> Array:
     """Membership score of every person in every training, larger for likely members.
 
     Observations of a person are standardized over all trainings, and a ridge regression of membership on them is fitted
     to all people together; its penalty has the least generalized cross-validation error (Golub, Heath and Wahba 1979).
-    Each training is scored by a regression that was learned without it.
-
-    Parameters
-    ----------
-    seen : numpy.ndarray, shape (n, people, features)
-        What was observed.
-    member : numpy.ndarray, shape (n, people), bool
-        Who was in: half of the pool in each training.
-
-    Returns
-    -------
-    numpy.ndarray, shape (n, people)
+    Each training is scored by a regression that was learned without it. ``seen`` has shape (n, people, features),
+    ``member`` says who was in, half of the pool in each training; scores (n, people).
     """
     part = np.arange(len(seen)) % FOLDS
     center, spread = seen.mean(axis=0), seen.std(axis=0)
@@ -244,16 +214,9 @@ def auc_of(scores: Array, member: Array, confidence: float) -> Interval:
 
     The variance is that of the mean of placements (DeLong et al. 1988), dependent within people and within trainings:
     V_people + V_trainings (Cameron, Gelbach and Miller 2011, doi 10.1198/jbes.2010.07136). Their overlap is not taken
-    off, since the scores share what was learned, too: with it taken off, such intervals cover 77 to 93 % instead of
-    95 %, without that 90 to 99 % (``benchmarks/pooled_intervals.py``). Student's quantile and c/(c - 1), with c the
-    fewer of people and trainings.
-
-    Parameters
-    ----------
-    scores, member : numpy.ndarray, shape (n, people)
-        Scores, and who was in.
-    confidence : float
-        Level of the interval.
+    off, since the scores share what was learned, too: with it taken off, such intervals cover 77 to 93 % instead of 95
+    %, without that 90 to 99 % (``benchmarks/pooled_intervals.py``). Student's quantile and c/(c - 1), with c the fewer
+    of people and trainings. Both have shape (n, people).
     """
     from scipy.stats import t as student
 
@@ -276,16 +239,8 @@ def found_at(
     """Share of members found at each false-alarm rate.
 
     Bounds are percentiles over draws of people and of trainings with replacement, both at once: the pigeonhole
-    bootstrap (Owen 2007, doi 10.1214/07-AOAS122), which is a little too wide rather than too narrow.
-
-    Parameters
-    ----------
-    scores, member : numpy.ndarray, shape (n, people)
-        Scores, and who was in.
-    false_alarms : tuple of float
-        Shares of non-members taken for members, 0..1; between two thresholds the attacker tosses a coin.
-    confidence : float
-        Level of each interval.
+    bootstrap (Owen 2007, doi 10.1214/07-AOAS122), which is a little too wide rather than too narrow. Scores, and who
+    was in, have shape (n, people); between two thresholds the attacker tosses a coin.
     """
     n, people = scores.shape
     order = np.argsort(-scores.ravel(), kind="stable")
@@ -304,10 +259,7 @@ def found_at(
 def rates(inside: Array, outside: Array, last: Array, false_alarms: tuple[float, ...]) -> list[float]:
     """Rates of detection of one ranking.
 
-    Parameters
-    ----------
-    inside, outside : numpy.ndarray, shape (n_scores,)
-        Weights of members and of non-members, by falling score; 0 on the other side.
+    Of the weights of members and of non-members by falling score, 0 on the other side.
     """
     detected, alarms = (np.concatenate([[0.0], np.cumsum(side)[last]]) for side in (inside, outside))
     if not detected[-1] or not alarms[-1]:
@@ -361,13 +313,8 @@ def _side(values: Array, exposed: int, targets: Targets) -> Array:
 def chosen_people(context: Context) -> tuple[list[Array], Array, int]:
     """The pool, and the people of it who are attacked.
 
-    Returns
-    -------
-    pool : list of numpy.ndarray
-        Rows of the training table of each person.
-    attacked : numpy.ndarray, shape (n,), int
-        Positions in the pool: the most exposed, then random others. A person is as exposed as the row least like
-        others (:func:`~.vulnerability.unlike_others`).
+    Rows of the training table of each person of the pool, and positions in the pool: the most exposed, then random
+    others. A person is as exposed as the row least like others (:func:`~.vulnerability.unlike_others`).
     """
     options, rng = options_of(context), context.random("pool")
     rows, unlike = rows_of_people(context)

@@ -5,11 +5,10 @@ from __future__ import annotations
 import numpy as np
 
 from hybrid.base.arrays import Array
-from hybrid.evaluation.attacks.membership import FALSE_ALARMS, folds
+from hybrid.evaluation.attacks.membership import FALSE_ALARMS, folds, told_apart
 from hybrid.evaluation.context import Context, KeptModel, Part
-from hybrid.evaluation.engine.intervals import auc_interval
 from hybrid.evaluation.families import attack
-from hybrid.evaluation.measure import Measure, NotComputable, Outcome
+from hybrid.evaluation.measure import NotComputable, Outcome
 from hybrid.table import Table
 from hybrid.table.persons import person_groups
 
@@ -35,40 +34,27 @@ def membership_whitebox(context: Context) -> Outcome:
         return NotComputable(model.untried, lacks="model")
     scores: tuple[list[Array], list[Array]] = ([], [])
     for fold in folds(context):
-        reference = _records(context, fold.reference, fold.reference.rows)
+        reference = context.records("control").take(fold.reference.rows)
         for found, part in zip(scores, (fold.members, fold.others), strict=True):
             found.append(_scores(context, model, part, reference))
     members, others = (np.concatenate(found) for found in scores)
-    value, low, high = auc_interval(members, others, context.options.confidence)
     edge = np.quantile(others, 1 - FALSE_ALARMS, method="higher")
-    details: dict[str, object] = {
-        "advantage": 2 * value - 1,
-        "non_members": len(others),
-        "generator": model.generator,
-        "true_positives": {"false_alarms": FALSE_ALARMS, "share": float((members > edge).mean())},
-    }
-    return Measure(value, low, high, 0.5, len(members), details).above(0.5)
+    hits = {"false_alarms": FALSE_ALARMS, "share": float((members > edge).mean())}
+    return told_apart(context, (members, others), None, generator=model.generator, true_positives=hits)
 
 
 def _scores(context: Context, model: KeptModel, part: Part, reference: Table) -> Array:
     """Score of each attacked person: the mean over the attacked records."""
     assert model.ask is not None
-    order = context.encoded(part.role).order
-    rows = order[np.isin(order, part.rows)]
+    rows = context.by_content(part)
     if len(rows) > MAX_ATTACKED:
         rows = context.random(f"whitebox {part.role}").permutation(rows)[:MAX_ATTACKED]
-    said = model.ask(_records(context, part, rows), reference)
+    said = model.ask(context.records(part.role).take(rows), reference)
     if not context.has_persons(part.role):
         return said
     persons = person_groups(context.persons(part.role)[rows])
     mean: Array = np.bincount(persons, said) / np.bincount(persons)
     return mean
-
-
-def _records(context: Context, part: Part, rows: Array) -> Table:
-    table = context.train if part.role == "train" else context.control
-    assert table is not None
-    return table.take(rows)
 
 
 METRICS = (

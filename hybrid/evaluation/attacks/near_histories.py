@@ -7,7 +7,7 @@ from typing import NamedTuple
 import numpy as np
 
 from hybrid.base.arrays import Array
-from hybrid.evaluation.attacks.membership import accused, folds
+from hybrid.evaluation.attacks.membership import Scores, accused, folds, nearness
 from hybrid.evaluation.attacks.persons import NO_HISTORY, NONE_UNSEEN
 from hybrid.evaluation.context import Context, Part, Role, order_of_rows
 from hybrid.evaluation.engine.encoding import Encoded, row_keys
@@ -26,11 +26,6 @@ class HistorySpace:
     Numbers and dates are the share of the people below them, in train and control together, categories multiples of
     :data:`APART`; the column that orders the rows of a person is left out. A column weighs the share of the rows in
     which it is another value of the person: what never changes counts once for each person.
-
-    Parameters
-    ----------
-    context : Context
-        The tables.
     """
 
     def __init__(self, context: Context) -> None:
@@ -53,10 +48,7 @@ class HistorySpace:
         return np.array(found, dtype=np.float32).reshape(len(found), len(rows))
 
     def _below(self, table: Encoded, at: int) -> Array:
-        """Share of the people below each number, ties counting half.
-
-        Far from all of them where it is missing.
-        """
+        """Share of the people below each number, ties counting half; far from all of them where it is missing."""
         known, ranks = self._known[at], table.ranks[:, at]
         counts = sum(np.searchsorted(known, ranks, side) for side in ("left", "right"))
         return np.where(ranks < 0, -APART, counts / (2 * max(len(known), 1)))
@@ -94,10 +86,7 @@ def _rows(context: Context, space: HistorySpace, part: Part, *, linked: bool) ->
 
 
 def _places(persons: Array, times: Array) -> Array:
-    """Place of each row among those of its person, from 0.
-
-    Rows without a time come last.
-    """
+    """Place of each row among those of its person, from 0; rows without a time come last."""
     order = np.lexsort((np.where(np.isnan(times), np.inf, times), persons))
     first = np.diff(persons[order], prepend=-1) != 0
     places = np.empty(len(persons), np.int64)
@@ -130,12 +119,8 @@ def _nearest(space: HistorySpace, people: Rows, starts: Array, others: Rows) -> 
     return found
 
 
-def scores(context: Context) -> tuple[Array, Array]:
-    """Score of each person with several rows, 0..1.
-
-    Of train and of control: d_R / (d_S + d_R) of the distances to the nearest history of the reference and of the
-    table.
-    """
+def scores(context: Context) -> Scores:
+    """Nearness of each person with several rows, of train and of control, to the histories of the table."""
     space, linked = HistorySpace(context), not context.table.rows_are_persons
     sides: tuple[list[Array], list[Array]] = ([], [])
     table = _rows(context, space, context.whole("table"), linked=linked)
@@ -144,9 +129,7 @@ def scores(context: Context) -> tuple[Array, Array]:
         for side, part in zip(sides, (fold.members, fold.others), strict=True):
             persons = person_groups(context.persons(part.role)[part.rows])
             people, starts = _histories(_rows(context, space, part, linked=linked), persons)
-            near, far = (_nearest(space, people, starts, other) for other in (table, reference))
-            both = near + far
-            side.append(np.divide(far, both, out=np.full_like(both, 0.5), where=both > 0))
+            side.append(nearness(*(_nearest(space, people, starts, other) for other in (table, reference))))
     return np.concatenate(sides[0]), np.concatenate(sides[1])
 
 

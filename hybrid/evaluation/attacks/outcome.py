@@ -122,14 +122,8 @@ def attacked_people(
 ) -> Attack | NotComputable:
     """The attack on records, whose interval is one of persons.
 
-    Records of one person are no independent attempts.
-
-    Parameters
-    ----------
-    train, control : numpy.ndarray, shapes (n_train,), (n_control,), 0..1
-        Success of each attack, or its probability.
-    rows : tuple of two numpy.ndarray of int, optional
-        Positions of the attacked records in train and in control; by default those that searches query.
+    Records of one person are no independent attempts. Each has its success, or the probability of it, 0..1; by default
+    the records are those that searches query.
     """
     clusters = context.clusters(*(context.asked_people if rows is None else rows))
     worth = None
@@ -137,6 +131,11 @@ def attacked_people(
         worth = independent_attempts(train, clusters[0]), independent_attempts(control, clusters[1])
     sides = float(train.sum()), float(control.sum()), len(train), len(control)
     return attacked(*sides, context.options.confidence, independent=worth)
+
+
+def measured(made: Attack | NotComputable, **details: Any) -> Outcome:
+    """Risk of an attack, or why it has none."""
+    return made if isinstance(made, NotComputable) else made.measure(**details)
 
 
 def worst(attacks: Mapping[str, Attack | NotComputable], over: str, confidence: float, paper: bool = False) -> Outcome:
@@ -152,7 +151,7 @@ def worst(attacks: Mapping[str, Attack | NotComputable], over: str, confidence: 
     level = simultaneous(confidence, len(made))
     wide = {name: replace(attack, confidence=level).measure() for name, attack in made.items()}
     single = {name: attack.measure() for name, attack in made.items()}
-    top = max(wide, key=lambda name: (_low(wide[name]), single[name].value, name))
+    top = max(wide, key=lambda name: (wide[name].interval[1], single[name].value, name))
     each = {
         name: {"value": single[name].value, "low": wide[name].low, "high": wide[name].high, **_rates(single[name])}
         for name in made
@@ -170,10 +169,6 @@ def worst(attacks: Mapping[str, Attack | NotComputable], over: str, confidence: 
     assert low is not None and high is not None
     parts = excesses({name: one.unshrunk for name, one in wide.items() if one.unshrunk is not None}, wide[top].n)
     return Measure(value, low, high, 0.0, wide[top].n, details, (value, low, high), len(made), parts)
-
-
-def _low(measure: Measure) -> float:
-    return measure.value if measure.low is None else measure.low
 
 
 def _rates(measure: Measure) -> dict[str, Any]:

@@ -13,9 +13,9 @@ import numpy as np
 import pandas as pd
 
 from hybrid.base.arrays import Array, Codes, Mask
-from hybrid.evaluation.attacks.membership import scores
-from hybrid.evaluation.attacks.outcome import Attack, attacked
-from hybrid.evaluation.context import Context, Role
+from hybrid.evaluation.attacks.membership import highest, scores
+from hybrid.evaluation.attacks.outcome import attacked, measured
+from hybrid.evaluation.context import PEOPLE, Context, Role
 from hybrid.evaluation.engine.intervals import auc_interval
 from hybrid.evaluation.engine.neighbours import nearest
 from hybrid.evaluation.engine.space import TIE, gower
@@ -45,8 +45,7 @@ def _per_person(context: Context, role: Role, hits: Mask, rows: Array | None = N
 def _attack(context: Context, train: Mask, control: Mask, **details: Any) -> Outcome:
     """Risk of persons hit, beyond persons never seen."""
     sides = float(train.sum()), float(control.sum()), len(train), len(control)
-    made = attacked(*sides, context.options.confidence)
-    return made.measure(**details) if isinstance(made, Attack) else made
+    return measured(attacked(*sides, context.options.confidence), **details)
 
 
 def _copied(context: Context, role: Role) -> Mask:
@@ -61,7 +60,7 @@ def persons_copied(context: Context) -> Outcome:
     (r_T - r_C)/(1 - r_C) with the shares of training and of control persons of whom at least one row equals a row of
     the table in every column. 0 without a leak, 1 for a copy.
     """
-    train, control = (_per_person(context, role, _copied(context, role)) > 0 for role in ("train", "control"))
+    train, control = (_per_person(context, role, _copied(context, role)) > 0 for role in PEOPLE)
     return _attack(context, train, control)
 
 
@@ -71,9 +70,10 @@ def persons_near(context: Context) -> Outcome:
     Near is a row whose distance to the table is less than a ninth of that to the reference sample. Otherwise as
     :func:`persons_copied`.
     """
-    members, others = scores(context)
-    train = _per_person(context, "train", members > NEAR, _asked(context, "train")) > 0
-    control = _per_person(context, "control", others > NEAR, _asked(context, "control")) > 0
+    train, control = (
+        _per_person(context, role, side > NEAR, context.asked_rows(role)) > 0
+        for role, side in zip(PEOPLE, scores(context), strict=True)
+    )
     return _attack(context, train, control)
 
 
@@ -171,10 +171,6 @@ def _two_rows(context: Context, role: Literal["train", "control"]) -> tuple[Arra
     return first[by_content][chosen], last[by_content][chosen]
 
 
-def _asked(context: Context, role: Role) -> Array:
-    return context.asked(context.whole(role)).rows
-
-
 def _sequences(context: Context, role: Role, length: int) -> Mask:
     """Of persons with ``length`` different rows or more, those with so many in the table; (n_such_persons,), bool."""
     groups, keys = person_groups(context.persons(role)), context.keys[role]
@@ -191,15 +187,11 @@ def membership_persons(context: Context) -> Outcome:
     As :func:`hybrid.evaluation.attacks.membership.membership`, where a person scores as the row that is nearest to the
     table; the mean over the rows is in the details. 0.5 without a leak.
     """
-    sides: tuple[tuple[Role, Array], ...] = tuple(zip(("train", "control"), scores(context), strict=True))
-    best, mean = [], []
-    for role, values in sides:
-        groups = person_groups(context.persons(role)[_asked(context, role)])
-        order = np.argsort(groups, kind="stable")
-        starts = np.flatnonzero(np.diff(groups[order], prepend=-1))
-        best.append(np.maximum.reduceat(values[order], starts))
+    found, confidence = scores(context), context.options.confidence
+    best, mean = highest(context, found, context.asked_people), []
+    for role, values in zip(PEOPLE, found, strict=True):
+        groups = person_groups(context.persons(role)[context.asked_rows(role)])
         mean.append(np.bincount(groups, values) / np.bincount(groups))
-    confidence = context.options.confidence
     value, low, high = auc_interval(best[0], best[1], confidence)
     details = {"non_members": len(best[1]), "mean_of_rows": auc_interval(mean[0], mean[1], confidence)[0]}
     return Measure(value, low, high, 0.5, len(best[0]), details).above(0.5)

@@ -2,16 +2,15 @@
 
 from __future__ import annotations
 
-import math
 from types import EllipsisType
 from typing import NamedTuple
 
 import numpy as np
 
 from hybrid.base.arrays import Array
-from hybrid.evaluation.context import Context, Role
+from hybrid.evaluation.context import PEOPLE, Context, Role
 from hybrid.evaluation.engine.encoding import ranks_of
-from hybrid.evaluation.engine.intervals import clustered_error, quantile, share_interval, simultaneous
+from hybrid.evaluation.engine.intervals import clustered_error, difference, quantile, share_interval, simultaneous
 from hybrid.evaluation.families import indicator
 from hybrid.evaluation.measure import Measure, NotComputable, Outcome, excesses
 from hybrid.table.holders import holders
@@ -37,15 +36,10 @@ class Rare(NamedTuple):
         The wider of the normal interval with clustered error and of Newcombe's interval from both Wilson intervals
         (1998, method 10, without the correlation), which also holds for few cells.
         """
-        value = self.train - self.control
-        (t_low, t_high), (c_low, c_high) = (
-            share_interval(share, n, confidence) for share in (self.train, self.control)
-        )
-        down = math.hypot(self.train - t_low, c_high - self.control)
-        up = math.hypot(t_high - self.train, self.control - c_low)
+        sides = ((share, *share_interval(share, n, confidence)) for share in (self.train, self.control))
+        value, low, high = difference(*sides)
         error = quantile(confidence) * self.error
-        low, high = value - max(error, down), value + max(error, up)
-        return value / self.kept, low / self.kept, high / self.kept
+        return value / self.kept, min(low, value - error) / self.kept, max(high, value + error) / self.kept
 
 
 def rare_values(context: Context) -> Outcome:
@@ -85,17 +79,13 @@ def _column(context: Context, name: str, most: tuple[int, int]) -> list[Rare]:
 
     One entry for values of one person, and one for values of at most so many people.
     """
-    assert context.control is not None
     if name in context.encoding.names:
         at = context.encoding.names.index(name)
         train, control, table = (part.ranks[:, at] for part in context.encoding.tables)
     else:
-        train, control, table = (
-            part[:, 0] for part in ranks_of([context.train, context.control, context.table], [name])
-        )
-    roles: tuple[Role, ...] = ("train", "control")
-    parts, size = context.parts(roles), int(max(train.max(), control.max(), table.max())) + 1
-    kept = context.kept("train", roles)
+        train, control, table = (part[:, 0] for part in ranks_of(context.tables, [name]))
+    parts, size = context.parts(PEOPLE), int(max(train.max(), control.max(), table.max())) + 1
+    kept = context.kept("train", PEOPLE)
     everyone = _held(context, "train", train, ..., size) + _held(context, "control", control, ..., size)
     found = []
     for limit in dict.fromkeys(most):

@@ -6,8 +6,8 @@ import numpy as np
 
 from hybrid.base.arrays import Array
 from hybrid.base.hashing import fingerprint
-from hybrid.evaluation.attacks.outcome import attacked_people
-from hybrid.evaluation.context import Context
+from hybrid.evaluation.attacks.outcome import attacked_people, measured
+from hybrid.evaluation.context import PEOPLE, Context
 from hybrid.evaluation.engine.encoding import encode
 from hybrid.evaluation.engine.neighbours import nearest
 from hybrid.evaluation.engine.space import Columns, Space, gower
@@ -26,8 +26,7 @@ def register_linkage(context: Context) -> Outcome:
     register = context.making.register
     if register is None:
         return NotComputable("the register is of people, whom another table has", lacks="register")
-    assert context.control is not None
-    tables = [table.only(register.schema.names) for table in (context.train, context.control, context.table)]
+    tables = [table.only(register.schema.names) for table in context.tables]
     encoding = encode([*tables, register], every=True)
     train, control, table, entries = encoding.tables
     asked = context.asked_people
@@ -39,7 +38,7 @@ def register_linkage(context: Context) -> Outcome:
         lambda: _half_way(space, people, space.place(entries)),
     )
     alone = halves > 0
-    sides = np.split(alone, [len(asked[0])])
+    sides = context.by_role(alone)
     if not sides[0].any():
         return NotComputable("the register names no training person alone", lacks="matches")
     if not sides[1].any():
@@ -47,10 +46,8 @@ def register_linkage(context: Context) -> Outcome:
     nearest_row = nearest(space, people.take(np.flatnonzero(alone)), space.place(table))[0][:, 0]
     hit = np.split((nearest_row < halves[alone]).astype(float), [int(sides[0].sum())])
     made = attacked_people(context, hit[0], hit[1], (asked[0][sides[0]], asked[1][sides[1]]))
-    if isinstance(made, NotComputable):
-        return made
-    shares = {role: float(side.mean()) for role, side in zip(("train", "control"), sides, strict=True)}
-    return made.measure(columns=register.schema.names, entries=len(register), named_alone=shares)
+    shares = {role: float(side.mean()) for role, side in zip(PEOPLE, sides, strict=True)}
+    return measured(made, columns=register.schema.names, entries=len(register), named_alone=shares)
 
 
 def _half_way(space: Space, people: Columns, entries: Columns) -> Array:

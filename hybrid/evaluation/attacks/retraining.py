@@ -58,10 +58,7 @@ def options_of(context: Context) -> RetrainOptions:
 def retrained(
     context: Context, step: str, count: int, build: Callable[[int], Table], rng: np.random.Generator
 ) -> Iterator[tuple[int, Table]]:
-    """Number and synthetic table of each training.
-
-    There are ``count`` trainings, or as many as the time allows.
-    """
+    """Number and synthetic table of each of ``count`` trainings, or of as many as the time allows."""
     assert context.making.again is not None
     limit, started = options_of(context).seconds, time.monotonic()
     for i in range(count):
@@ -95,10 +92,7 @@ def with_places(table: Table, order: Order) -> Table:
 
 
 def ordered(context: Context) -> Context:
-    """Context in which columns with a declared order are numbers.
-
-    The same one where no order is declared.
-    """
+    """Context in which columns with a declared order are numbers; the same one where no order is declared."""
     order = {} if context.options.retrain is None else context.options.retrain.ordinal
     if not order:
         return context

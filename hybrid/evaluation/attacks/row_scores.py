@@ -11,7 +11,8 @@ from typing import Literal
 import numpy as np
 
 from hybrid.base.arrays import Array
-from hybrid.evaluation.context import Context, Part
+from hybrid.evaluation.attacks.membership import nearness
+from hybrid.evaluation.context import PEOPLE, Context, Part
 from hybrid.evaluation.engine.intervals import clustered_error, quantile
 from hybrid.evaluation.engine.neighbours import within
 from hybrid.evaluation.families import indicator
@@ -50,8 +51,7 @@ def row_scores(context: Context, score: Score) -> Array:
         return np.where(training > 0, _alpha(own, training, len(table.rows), len(train.rows)), np.inf)
     near = context.distances(table, train)[:, 0]
     if score == "ratio":
-        both = near + context.distances(table, control)[:, 0]
-        return np.divide(near, both, out=np.full_like(both, 0.5), where=both > 0)
+        return nearness(context.distances(table, control)[:, 0], near)
     strangers = np.sort(context.distances(control, train)[:, 0])
     return np.searchsorted(strangers, near * (1 + 1e-9) + 1e-9, "right") / len(strangers)
 
@@ -71,7 +71,7 @@ def privacy_score(context: Context) -> Outcome:
         return NotComputable(f"the column {options.by} of evaluate.privacy_score.by does not vary or is not there")
     table, found = context.whole("table"), []
     asked = context.asked(table)
-    for train, control in context.parts(("train", "control")):
+    for train, control in context.parts(PEOPLE):
         strangers = context.distances(train, control)[:, 0]
         radius, groups = _radii(context, options, context.asked(train), strangers, asked)
         own = _around(context, asked, table, radius)
@@ -84,7 +84,7 @@ def privacy_score(context: Context) -> Outcome:
         spread = clustered_error(mine - other, *ids), clustered_error(mine, ids[0])
         found.append((float(mine.mean()), float(other.mean()), *spread, float(np.median(radius)), float(groups)))
     value, reference, error, own_error, radius_used, n_groups = (float(x) for x in np.mean(found, axis=0))
-    z, kept = quantile(context.options.confidence), context.kept("train", ("train", "control"))
+    z, kept = quantile(context.options.confidence), context.kept("train", PEOPLE)
     scale = 1 / (kept * max(1 - reference, 1e-9))
     gap = value - reference
     details: dict[str, object] = {"radius": radius_used, "percentile": options.percentile, "parts": len(found)}

@@ -7,7 +7,7 @@ from typing import NamedTuple
 import numpy as np
 
 from hybrid.base.arrays import Array
-from hybrid.evaluation.attacks.membership import People, accused, folds, highest
+from hybrid.evaluation.attacks.membership import Fold, People, Scorer, Scores, accused, by_fold, highest
 from hybrid.evaluation.context import Context, Part
 from hybrid.evaluation.engine.threads import in_chunks
 from hybrid.evaluation.families import attack
@@ -113,37 +113,21 @@ def _with_table(context: Context, part: Part, reference: Part) -> Array:
     return context.once(("shared with the table", part.role, part.key, reference.key), compute)
 
 
-def scores_of_records(context: Context, people: People | None = None) -> tuple[Array, Array]:
-    """Scores of queried members and people never seen, shapes (n_asked,).
+def scores_of_records(context: Context, people: People | None = None) -> Scores:
+    """Scores of queried members and people never seen; of all by default.
 
     The largest weight shared with one row of the table, less that shared with one record of the reference.
-
-    Parameters
-    ----------
-    people : tuple of Part, optional
-        Training and control records that are attacked; all by default.
     """
-    sides = people or (context.whole("train"), context.whole("control"))
-    halves = folds(context, people)
-    found = []
-    for side, parts in zip(sides, zip(*((fold.members, fold.others) for fold in halves), strict=True), strict=True):
-        rows = context.asked(side).rows
-        scores = np.empty(len(rows), dtype=np.float32)
-        for part, fold in zip(parts, halves, strict=True):
-            shared = (shares(context, part, fold.reference) for shares in (_with_table, _with_reference))
-            scores[np.isin(rows, part.rows)] = np.subtract(*shared)
-        found.append(scores)
-    return found[0], found[1]
+
+    def shared(context: Context, fold: Fold) -> Scorer:
+        return lambda part: _with_table(context, part, fold.reference) - _with_reference(context, part, fold.reference)
+
+    return by_fold(context, shared, people)
 
 
-def scores(context: Context) -> tuple[Array, Array]:
-    """Scores of training people and people never seen, shapes (n_train,) and (n_control,).
-
-    A person with several records scores as the highest of them.
-    """
-    train, control = scores_of_records(context)
-    clusters = context.clusters(*context.asked_people)
-    return (train, control) if clusters is None else (highest(train, clusters[0]), highest(control, clusters[1]))
+def scores(context: Context) -> Scores:
+    """Scores of training people and people never seen; of several records of a person the highest."""
+    return highest(context, scores_of_records(context), context.asked_people)
 
 
 def shared_cells(context: Context) -> Outcome:

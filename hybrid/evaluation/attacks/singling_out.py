@@ -64,14 +64,7 @@ class Predicates:
 class Index:
     """The rows of a table sorted by every column, for counting people.
 
-    Parameters
-    ----------
-    table : Encoded
-        The rows.
-    cardinality : numpy.ndarray, shape (p,)
-        Size of each column's vocabulary.
-    persons : numpy.ndarray, shape (n,), int64
-        Person of each row.
+    ``cardinality`` are the sizes of the columns' vocabularies, ``persons`` the person of each row.
     """
 
     def __init__(self, table: Encoded, cardinality: Array, persons: Codes) -> None:
@@ -106,11 +99,6 @@ class Index:
         """Persons who fulfil each predicate by a row, and one of the rows.
 
         Counted up to ``most`` (127 or less); -1 where there is none.
-
-        Returns
-        -------
-        counts : numpy.ndarray, shape (m,), int8
-        rows : numpy.ndarray, shape (m,), int64
         """
         from hybrid.evaluation.engine import kernels
 
@@ -178,12 +166,7 @@ def _singled(index: Index, size: int, predicates: Predicates) -> tuple[Array, Ar
     The people are random; the second result is one whom the predicate fits. Of n people, of whom N fulfil the
     predicate, exactly one of them is drawn with the hypergeometric probability N C(n - N, size - 1)/C(n, size): 1 or 0
     where all are taken. All rows of a person are taken together: of a person's rows alone, one would seem to stand
-    alone in train, from which more is cut away.
-
-    Returns
-    -------
-    probability : numpy.ndarray, shape (m,), 0..1
-    person : numpy.ndarray, shape (m,), int64, -1 for none
+    alone in train, from which more is cut away. -1 for none.
     """
     from scipy.stats import hypergeom
 
@@ -212,14 +195,8 @@ def success(tables: Tables, predicates: Predicates, confidence: float) -> Attack
 def _independent(singled: Array, about: Array, found: Array) -> float:
     """Number of independent predicates that these are worth.
 
-    Those about one person succeed or fail together.
-
-    Parameters
-    ----------
-    singled : numpy.ndarray, shape (m,)
-        Probability that each predicate fits exactly one person, 0..1.
-    about, found : numpy.ndarray, shape (m,), int
-        The table's person that each predicate is about, and a person whom it fits (-1: none).
+    Those about one person succeed or fail together. ``singled`` is the probability that each fits exactly one person,
+    ``about`` the table's person that it is about, and ``found`` one whom it fits (-1: none).
     """
     alone = np.where(found < 0, found.max(initial=0) + 1 + np.arange(len(found)), found)
     rate, error = float(singled.mean()), clustered_error(singled, about, alone)
@@ -228,10 +205,7 @@ def _independent(singled: Array, about: Array, found: Array) -> float:
 
 
 def _printed(tables: Tables, predicates: Predicates, confidence: float) -> dict[str, Any] | None:
-    """The attack as Giomi et al. print it.
-
-    It is on all of train and all of control, however their sizes differ.
-    """
+    """The attack as Giomi et al. print it: on all of train and all of control, however their sizes differ."""
     train, control = (float((index.count(predicates) == 1).sum()) for index in (tables.train, tables.control))
     made = attacked(train, control, len(predicates), len(predicates), confidence)
     return None if isinstance(made, NotComputable) else made.printed()
@@ -294,14 +268,9 @@ def multivariate_predicates(context: Context, index: Index, n_columns: int, rng:
 
 
 def collected(index: Index, draw: Callable[[], Predicates], width: int, limit: int) -> Predicates:
-    """Distinct predicates of random batches that fit exactly one person.
+    """Distinct predicates, from random batches over at most ``width`` columns, that fit exactly one person.
 
-    Parameters
-    ----------
-    draw : callable
-        The next batch, conjunctions over at most ``width`` columns.
-    limit : int
-        Predicates wanted; fewer where batch after batch has no new one.
+    Fewer than the limit where batch after batch has no new one.
     """
     chosen, stale = Predicates(*(np.empty((0, width), np.int32) for _ in range(3))), 0
     for _ in range(MAX_TRIES // BATCH):

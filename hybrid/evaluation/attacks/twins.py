@@ -8,7 +8,7 @@ import numpy as np
 
 from hybrid.base.arrays import Array
 from hybrid.evaluation.attacks.closeness import closer
-from hybrid.evaluation.context import Context, Part, Role
+from hybrid.evaluation.context import ROLES, Context, Part, Role
 from hybrid.evaluation.engine.intervals import Rate, clustered_error, quantile, risk
 from hybrid.evaluation.engine.neighbours import nearest, nearest_of_others
 from hybrid.evaluation.engine.space import TIE, Space
@@ -19,14 +19,10 @@ Scored = tuple[Array, float]
 """Scores of the records of a part, and the standard error of their mean."""
 COPIED = 0.5
 """The adversarial accuracy's difference for a copy."""
-ROLES: tuple[Role, ...] = ("train", "control", "table")
 
 
 def farther(mine: Array, other: Array) -> Array:
-    """True where ``mine`` is the larger distance; shape (n,), bool.
-
-    It is larger by more than rounding.
-    """
+    """True where ``mine`` is larger than the other distance by more than rounding; shape (n,), bool."""
     result: Array = mine > other + TIE * (1 + other)
     return result
 
@@ -112,7 +108,7 @@ def authenticity(context: Context) -> Measure:
     training records: about 0.5 of them lie closer to the table, whatever the table is like, if it has as many rows as
     there are training records. So nothing is cut, and a copy scores 1 whatever the size of control.
     """
-    train, control, table = (context.whole(role) for role in ("train", "control", "table"))
+    train, control, table = (context.whole(role) for role in ROLES)
 
     def scored(part: Part) -> Scored:
         distance, index = _nearest_person(context, part, context.space)
@@ -162,10 +158,7 @@ def _compared(context: Context, train: Scored, control: Scored) -> Measure:
 
 
 def _entropies(context: Context) -> Array:
-    """Shannon entropy of every column in train, in nats; shape (p,).
-
-    Numbers are in 20 equal bins.
-    """
+    """Shannon entropy of every column in train, numbers in 20 equal bins, in nats; shape (p,)."""
     train, result = context.encoded("train"), []
     for at in range(len(context.encoding.columns)):
         values = train.ranks[:, at] + 1
@@ -180,10 +173,7 @@ def _entropies(context: Context) -> Array:
 
 
 def _weighted(context: Context) -> Space:
-    """E1 with every column divided by its entropy.
-
-    Agreement on a column with few surprises weighs more.
-    """
+    """E1 with every column divided by its entropy: agreement on a column with few surprises weighs more."""
     space = context.space
     entropy = np.maximum(_entropies(context)[space.columns], 1e-6)
     p = len(space.center)
@@ -208,7 +198,7 @@ def identifiability(context: Context) -> Outcome:
 
     def scored(role: Role) -> Scored:
         part = context.whole(role)
-        people = space.place(context.encoded(role).take(context.asked(part).rows))
+        people = space.place(context.asked_records(role))
         distance, index = _nearest_person(context, part, space)
         across = nearest(space, people, rows)
         near = closer(across[0][:, 0], distance)

@@ -28,10 +28,7 @@ def key(r: Any, c: int, j: int) -> float:
 
 @compiled
 def spread(values: Array, weight: float, squared: bool) -> float:
-    """Mean distance of two of the sorted ``values``.
-
-    They are categories if ``weight`` is not 0.
-    """
+    """Mean distance of two of the sorted ``values``, categories if ``weight`` is not 0."""
     n = len(values)
     if weight > 0:
         same, run = 0.0, 1

@@ -23,20 +23,10 @@ def step(same: Array, up: Array, down: Array, edits: Array, lengths: Array, at: 
     """One more digit of every text, for texts that have one.
 
     A column of the table of distances is kept as the signs of the differences of its cells, one bit for each digit of
-    the pattern (Myers 1999, doi 10.1145/316542.316550, in the form of Hyyro 2001).
-
-    Parameters
-    ----------
-    same : numpy.ndarray, shape (n,), int16
-        Bits of the pattern's digits that equal the text's.
-    up, down : numpy.ndarray, shape (n,), int16
-        Bits of the differences that are 1, and -1; changed.
-    edits : numpy.ndarray, shape (n,), int16
-        Distance of the pattern to the text so far; changed.
-    lengths : numpy.ndarray, shape (n,), int16
-        Digits of each text.
-    at, last : int
-        Position of the digit in the texts, and of the pattern's last digit.
+    the pattern (Myers 1999, doi 10.1145/316542.316550, in the form of Hyyro 2001). ``same``: bits of the pattern's
+    digits that equal the text's. ``up`` and ``down``: bits of the differences that are 1, and -1; changed, like
+    ``edits``, the distance of the pattern to the text so far. ``at`` is the place of the digit in the texts, ``last``
+    that of the pattern's last digit.
     """
     for j in range(len(same)):
         equal, rises, falls = same[j], up[j], down[j]

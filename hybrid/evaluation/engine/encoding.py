@@ -80,15 +80,9 @@ class Encoding:
 def encode(tables: Sequence[Table], *, every: bool = False) -> Encoding:
     """Code several tables of one schema together.
 
-    Columns that are constant (or all missing) in all tables carry nothing and are left out; so are categorical
-    columns with a different text in nearly every row and dense all-distinct integers, which only name a row.
-
-    Parameters
-    ----------
-    tables : sequence of Table
-        The first two (train, control) decide what is an identifier.
-    every : bool
-        Whether no column is left out.
+    Columns that are constant (or all missing) in all tables carry nothing and are left out; so are categorical columns
+    with a different text in nearly every row and dense all-distinct integers, which only name a row. The first two
+    (train, control) decide what is an identifier; ``every``: no column is left out.
     """
     columns, excluded, ranks, numbers, cardinality = [], {}, [], [], []
     real = [len(table) for table in tables[:2]]
@@ -175,11 +169,19 @@ def coded_numbers(values: pd.Series, kind: Kind) -> Array:
     return np.where(np.isfinite(numbers), numbers, np.nan)
 
 
-def ranks_of(tables: Sequence[Table], names: Sequence[str]) -> list[Array]:
-    """Ranks of some columns in one coding of their own.
+def part_edges(values: Array, parts: int) -> Array:
+    """Bounds of parts of as many known numbers each, where they are so different; none where no number is known."""
+    known = values[~np.isnan(values)]
+    return np.unique(np.quantile(known, np.linspace(0, 1, parts + 1)[1:-1])) if len(known) else np.empty(0)
 
-    No column is left out: shape (n_i, len(names)) each, int32.
-    """
+
+def in_parts(values: Array, edges: Array) -> Array:
+    """Part of each number between the edges, from 0; -1 where missing."""
+    return np.where(np.isnan(values), -1, np.searchsorted(edges, values, side="right"))
+
+
+def ranks_of(tables: Sequence[Table], names: Sequence[str]) -> list[Array]:
+    """Ranks of some columns, none left out, in one coding of their own: shape (n_i, len(names)) each, int32."""
     columns = [tables[0].schema[name] for name in sorted(names)]
     ranks = [coded_ranks([table.frame[column.name] for table in tables], column.kind)[0] for column in columns]
     total = sum(map(len, tables))
@@ -188,20 +190,7 @@ def ranks_of(tables: Sequence[Table], names: Sequence[str]) -> list[Array]:
 
 
 def row_keys(ranks: Sequence[Array]) -> list[Array]:
-    """Number the distinct rows of several rank matrices together.
-
-    Equal keys are equal rows.
-
-    Parameters
-    ----------
-    ranks : sequence of numpy.ndarray, shape (n_i, p), int
-        Rows of the same coding.
-
-    Returns
-    -------
-    list of numpy.ndarray, shape (n_i,), int64
-        0..number of distinct rows - 1.
-    """
+    """Number the distinct rows of several rank matrices of the same coding together; equal keys are equal rows."""
     stacked = np.concatenate(ranks).astype(np.int64)
     columns = ((column + 1, int(column.max(initial=0)) + 2) for column in stacked.T)
     keys, _ = by_first_row(pack(columns, len(stacked))[0])

@@ -31,6 +31,21 @@ class Risk(NamedTuple):
     high: float
 
 
+class Interval(NamedTuple):
+    """A number with both ends of its interval."""
+
+    value: float
+    low: float
+    high: float
+
+
+def difference(mine: tuple[float, float, float], its: tuple[float, float, float]) -> Interval:
+    """Difference of two independent numbers with intervals, by Newcombe (1998, method 10)."""
+    (value, low, high), (other, least, most) = mine, its
+    down, up = math.hypot(value - low, most - other), math.hypot(high - value, other - least)
+    return Interval(value - other, value - other - down, value - other + up)
+
+
 @lru_cache(maxsize=64)
 def quantile(confidence: float) -> float:
     """The two-sided standard normal quantile, 1.959964 at .95."""
@@ -38,23 +53,10 @@ def quantile(confidence: float) -> float:
 
 
 def wilson(successes: float, attempts: float, confidence: float = 0.95) -> Rate:
-    """Wilson score interval (Wilson 1927).
+    """Wilson score interval (Wilson 1927), as in Giomi et al. 2023, eq. 1.
 
-    As in Giomi et al. 2023, eq. 1.
-
-    Parameters
-    ----------
-    successes : float
-        0..attempts; an expectation over ties may be fractional.
-    attempts : float
-        Attacks really made, above 0.
-    confidence : float
-        0..1.
-
-    Returns
-    -------
-    Rate
-        r = (s + z^2/2)/(n + z^2) and z/(n + z^2) sqrt(s(n-s)/n + z^2/4).
+    r = (s + z^2/2)/(n + z^2) and z/(n + z^2) sqrt(s(n-s)/n + z^2/4) of n > 0 attempts; an expectation over ties may be
+    fractional.
     """
     z2 = quantile(confidence) ** 2
     total = attempts + z2
@@ -65,12 +67,8 @@ def wilson(successes: float, attempts: float, confidence: float = 0.95) -> Rate:
 def risk(train: Rate, control: Rate) -> Risk | None:
     """Success on training records in excess of that on control.
 
-    R = (r_T - r_C)/(1 - r_C) with propagated error (Giomi et al. 2023, eq. 4; thesis eq. 3.2).
-
-    Returns
-    -------
-    Risk or None
-        None if the control rate leaves no headroom (r_C at 1).
+    R = (r_T - r_C)/(1 - r_C) with propagated error (Giomi et al. 2023, eq. 4; thesis eq. 3.2). None if the control rate
+    leaves no headroom (r_C at 1).
     """
     headroom = 1 - control.value
     if headroom <= 1e-9:
@@ -84,12 +82,7 @@ def failure_ratio(train: tuple[float, float], control: tuple[float, float], conf
     """Bounds of (1 - r_T)/(1 - r_C), which is 1 - R.
 
     They hold for few attacks and far out in the tails. Donner and Zou's method (2012, eq. 9) from the Wilson bounds of
-    both rates of failure, which are not symmetric.
-
-    Parameters
-    ----------
-    train, control : tuple of float and float
-        Successes and attacks; control has failures.
+    both rates of failure, which are not symmetric. Of successes and attacks on either side; control has failures.
     """
     (a, a_low, a_high), (b, b_low, b_high) = (_failures(*side, confidence) for side in (train, control))
     product = a * b
@@ -104,10 +97,7 @@ def _failures(successes: float, attempts: float, confidence: float) -> tuple[flo
 
 
 def simultaneous(confidence: float, parts: int) -> float:
-    """Sidak's level for each of ``parts`` intervals.
-
-    All of them then hold together with ``confidence``.
-    """
+    """Sidak's level for each of ``parts`` intervals that shall hold together with ``confidence``."""
     return float(confidence ** (1 / max(parts, 1)))
 
 
@@ -140,15 +130,8 @@ def mean_interval(values: Array, confidence: float) -> tuple[float, float, float
 def clustered_error(values: Array, *clusters: Array) -> float:
     """Standard error of a mean of values dependent within clusters.
 
-    Rows with the same nearest record share its luck: their scores are not independent. Cluster-robust variance, for
-    two ways of clustering V_a + V_b - V_ab (Cameron, Gelbach and Miller 2011).
-
-    Parameters
-    ----------
-    values : numpy.ndarray, shape (n,)
-        The scores.
-    clusters : numpy.ndarray, shape (n,), int, one or two
-        Numbers of the clusters.
+    Rows with the same nearest record share its luck: their scores are not independent. Cluster-robust variance, for two
+    ways of clustering V_a + V_b - V_ab (Cameron, Gelbach and Miller 2011).
     """
     residuals = values - values.mean()
 
@@ -164,10 +147,7 @@ def clustered_error(values: Array, *clusters: Array) -> float:
 
 
 def numbered(ids: Array) -> Array:
-    """Cluster numbers from 0, below the number of values.
-
-    As they are, where they are such numbers.
-    """
+    """Cluster numbers from 0, below the number of values; as they are, where they are such numbers."""
     if len(ids) and ids.min() >= 0 and ids.max() < len(ids):
         return ids
     numbers: Array = np.unique(ids, return_inverse=True)[1]
@@ -178,19 +158,8 @@ def independent_attempts(hits: Array, persons: Array) -> float:
     """Number of independent attempts that attacks on records are worth.
 
     The number at which the binomial variance is the cluster-robust one (Kish's effective size, 1965): as many as there
-    are records where those of a person succeed independently, as many as there are persons where they do together.
-
-    Parameters
-    ----------
-    hits : numpy.ndarray, shape (n,), 0..1
-        Success, or its probability, of each attack.
-    persons : numpy.ndarray, shape (n,), int
-        Person of each attacked record.
-
-    Returns
-    -------
-    float
-        1..n; the number of persons where the cluster-robust variance is 0.
+    are records where those of a person succeed independently, as many as there are persons where they do together. The
+    number of persons where the cluster-robust variance is 0.
     """
     rate, error = float(np.mean(hits)), clustered_error(np.asarray(hits, dtype=float), persons)
     if error == 0:
@@ -320,18 +289,8 @@ def votes_interval(share: float, votes: Array, rows: int, confidence: float) -> 
     Each row votes for the side of one record, and records fall on either side by chance. The variance of the share is
     then c (1 - c) times the sum over records of (w - mean w)^2, with w the votes for a record as a share of the rows: 1
     / that sum is the number of independent votes (Kish 1965). A table unlike the data points at a few records only, and
-    is worth as few votes.
-
-    Parameters
-    ----------
-    share : float
-        Share of the rows on one side, 0..1.
-    votes : numpy.ndarray, shape (n_records,)
-        Rows that vote for each record of either side; 0 for a record without any.
-    rows : int
-        Rows, also those that vote for no single record: no more than so many votes count.
-    confidence : float
-        0..1.
+    is worth as few votes. ``votes`` counts the rows that vote for each record of either side; ``rows`` also those that
+    vote for no single record, and no more than so many votes count.
     """
     weights = votes / rows
     concentration = float(((weights - weights.mean()) ** 2).sum()) * len(votes) / max(len(votes) - 1, 1)
@@ -344,16 +303,8 @@ def vote_error(values: Array, *voters: Array, sizes: tuple[int, ...]) -> float:
     A majority is that of the votes of the nearest records, each for its own side. Records fall on either side by
     chance, the size of each side being given. The first-order part of a majority of K votes (Hoeffding 1948), the share
     K (2^(1-K) C(K-1, (K-1)/2))^2 of its variance, adds up over the majorities that a record votes in; the rest is taken
-    as independent.
-
-    Parameters
-    ----------
-    values : numpy.ndarray, shape (n,)
-        1 where the majority is on one side, 0 on the other, 1/2 for ties.
-    voters : numpy.ndarray, shape (n, (K + 1) / 2), int, one for each side
-        Numbers of the nearest records of that side; -1 for none.
-    sizes : tuple of int
-        Records on each side.
+    as independent. ``values`` is 1 where the majority is on one side, 0 on the other, 1/2 for ties; ``voters`` of each
+    side, shape (n, (K + 1) / 2), number its nearest records, -1 for none; ``sizes`` are those of the sides.
     """
     n = len(values)
     votes = 2 * voters[0].shape[1] - 1

@@ -304,16 +304,8 @@ def agreements(
     """Columns in which each row of a table agrees with a person, and the sum of its distances over columns.
 
     Categories are at a distance of 0 or 1, numbers at most at 1; missing is at 0 from missing and at 1 from any value.
-    Columns agree up to a distance of ``near``.
-
-    Parameters
-    ----------
-    rows, agrees : numpy.ndarray, shapes (n_columns, n_rows), float32
-        The table; 1 where a column agrees, else 0: written.
-    own, is_category : numpy.ndarray, shapes (n_columns,)
-        The person, float32, and which columns are categories.
-    n_agreeing, apart : numpy.ndarray, shapes (n_rows,), float32
-        Of each row the number of columns that agree, and the sum of distances: added to.
+    Columns agree up to a distance of ``near``. ``rows`` and ``agrees`` have a line per column; what a row has is added
+    to the last two.
     """
     zero, one = np.float32(0), np.float32(1)
     for c in range(len(rows)):

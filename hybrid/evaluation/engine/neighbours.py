@@ -61,19 +61,7 @@ def nearest_of_others(
 ) -> tuple[Array, Array]:
     """The nearest reference of another person, of every query.
 
-    Parameters
-    ----------
-    persons : numpy.ndarray, shape (n_references,), int
-        Person of each reference.
-    owners : numpy.ndarray, shape (n,), int
-        Person of each query.
-    own : numpy.ndarray, shape (n,), int64, optional
-        As for :func:`nearest`.
-
-    Returns
-    -------
-    distances, index : numpy.ndarray, shape (n,)
-        As for :func:`nearest`; inf and -1 where all references are of the query's person.
+    Distances and positions as of :func:`nearest`; inf and -1 where all references are of the query's person.
     """
     distances, index = np.full(len(owners), np.inf), np.full(len(owners), -1)
     left, k = np.arange(len(owners)), 1
@@ -99,17 +87,9 @@ def nearest_of_pieces(
 ) -> list[tuple[Array, Array]]:
     """The k nearest references, of all and of each piece.
 
-    One search finds them all: it costs less than one of each piece.
-
-    Parameters
-    ----------
-    pieces : sequence of numpy.ndarray, shape (n_i,), int64
-        Rows of the references in each piece, ascending; no row is in two.
-
-    Returns
-    -------
-    list of (distances, index)
-        As :func:`nearest` gives them, of all references first; those of a piece are numbered by their place in it.
+    One search finds them all: it costs less than one of each piece. Pieces are ascending rows of the references, no row
+    in two. Each result is that of :func:`nearest`, of all references first; those of a piece are numbered by their
+    place in it.
     """
     from hybrid.evaluation.engine import search_kernels
 
@@ -136,20 +116,9 @@ def nearest_of_pieces(
 def within(
     space: Space, queries: Columns, references: Columns | Sorted, reach: Array, own: Array | None = None
 ) -> Array:
-    """Number of references within reach of each query.
+    """Number of references within reach of each query, in units of the space; ties by rounding count.
 
-    Parameters
-    ----------
-    references : Columns or Sorted
-        As for :func:`nearest`.
-    reach : numpy.ndarray, shape (n,), float64
-        Largest distance that counts, in units of the space; ties by rounding count.
-    own : numpy.ndarray, shape (n,), int64, optional
-        Which reference is the query itself and does not count, -1 for none.
-
-    Returns
-    -------
-    numpy.ndarray, shape (n,), int64
+    ``own`` is the reference that is the query itself and does not count, -1 for none.
     """
     from hybrid.evaluation.engine import search_kernels
 
@@ -210,6 +179,12 @@ class Secrets(NamedTuple):
     symmetric: bool
     """Whether ``relative`` is of the larger of the two (else of the guess alone)."""
 
+    @classmethod
+    def codes(cls, codes: Array) -> Secrets:
+        """One secret, of codes that are right if equal; shape (n,)."""
+        ranks = np.ascontiguousarray(codes[None].astype(np.int32))
+        return cls(ranks, np.full(ranks.shape, np.nan), np.zeros(1), np.zeros(1), True)
+
     def only(self, secrets: Array) -> Secrets:
         ranks, numbers, relative, absolute = (part[secrets] for part in self[:4])
         return Secrets(ranks, numbers, relative, absolute, self.symmetric)
@@ -225,6 +200,14 @@ class Guesses(NamedTuple):
     first: Array
     """Whether the first of them in the order of the references does."""
 
+    @property
+    def likely(self) -> Array:
+        """Probability that a guess drawn from the tied references is right."""
+        return np.asarray(self.hits / self.ties)
+
+    def of(self, queries: Array) -> Guesses:
+        return Guesses(*(part[queries] for part in self))
+
     @classmethod
     def none(cls, n: int, m: int) -> Guesses:
         return cls(np.zeros((n, m), np.int32), np.zeros((n, m), np.int32), np.zeros((n, m), np.bool_))
@@ -235,20 +218,9 @@ def infer(
 ) -> Guesses:
     """Guess each secret from the nearest references.
 
-    Nearest in all other columns. Secrets that are left out of the same distance are guessed in one search, and many
-    secrets that are each left out of Gower's distance from its sums over all columns.
-
-    Parameters
-    ----------
-    queries, references : Columns
-        In a space over the columns that the attacker knows; a secret may be among them.
-    secrets : numpy.ndarray, shape (m,)
-        Positions of the secrets in the space's columns, -1 for one that is not there; each is left out of the
-        distance when it is guessed.
-    truth, guess : Secrets
-        The secrets of the queries and of the references.
-    squared : bool
-        Whether that space's distance is E1; Gower's by default.
+    Nearest in all columns of the space, which are those that the attacker knows, but the secret, where it is one of
+    them (-1: it is not). Secrets that are left out of the same distance are guessed in one search, and many secrets
+    that are each left out of Gower's distance from its sums over all columns. ``squared``: the distance is E1.
     """
     made, columns = Guesses.none(queries.codes.shape[1], len(secrets)), len(queries.numbers) + len(queries.codes)
     ties, hits, first = made

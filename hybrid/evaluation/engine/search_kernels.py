@@ -111,10 +111,7 @@ def leaf_bounds(query: Any, s: Any, node: int, squared: bool, out: Array) -> Non
 
 @compiled
 def enter(distances: Array, rows: Array, d: float, row: int) -> bool:
-    """Insert a reference into a query's nearest; False if it is farther.
-
-    They are sorted by distance and row.
-    """
+    """Insert a reference into a query's nearest, sorted by distance and row; False if it is farther."""
     at = len(distances) - 1
     if d > distances[at] or (d == distances[at] and row > rows[at]):
         return False

@@ -86,21 +86,21 @@ def euclidean(encoding: Encoding, columns: Array | None = None) -> Space:
     Numbers are standardized by the first table's (train's) mean and standard deviation (ddof 0).
     """
     numeric, other = _kinds(encoding, columns)
-    values = encoding.tables[0].numbers[:, numeric]
+    center, scale = standard(encoding.tables[0].numbers[:, numeric])
+    return Space(np.concatenate([numeric, other]), center, scale, np.full(len(other), 2.0), True)
+
+
+def standard(values: Array) -> tuple[Array, Array]:
+    """Mean and standard deviation (ddof 0) of every column's known values; 0 and 1 where there is none."""
     known = ~np.isnan(values)
     count = np.maximum(known.sum(axis=0), 1)
     center = np.where(known, values, 0.0).sum(axis=0) / count
     spread = np.sqrt((np.where(known, values - center, 0.0) ** 2).sum(axis=0) / count)
-    return Space(
-        np.concatenate([numeric, other]), center, np.where(spread > 0, spread, 1.0), np.full(len(other), 2.0), True
-    )
+    return center, np.where(spread > 0, spread, 1.0)
 
 
 def extent(values: Array) -> tuple[Array, Array]:
-    """Least value and range of every column.
-
-    Missing values are left out; 0 and 1 where there is none.
-    """
+    """Least value and range of every column's known values; 0 and 1 where there is none."""
     known = ~np.isnan(values)
     low = np.min(values, axis=0, initial=np.inf, where=known)
     span = np.max(values, axis=0, initial=-np.inf, where=known) - low
@@ -114,8 +114,5 @@ def _kinds(encoding: Encoding, columns: Array | None) -> tuple[Array, Array]:
 
 
 def magnitude(*tables: Columns) -> float:
-    """Largest absolute coordinate, at least 1.
-
-    The rounding of the float32 screen scales with it.
-    """
+    """Largest absolute coordinate, at least 1, with which the rounding of the float32 screen scales."""
     return float(max([1.0, *(np.abs(table.numbers).max(initial=0.0) for table in tables)]))

@@ -27,14 +27,9 @@ _holders = 0
 
 @contextmanager
 def one_thread(rows: int, models: bool = False) -> Iterator[None]:
-    """Keep small work on one thread.
+    """Keep work on fewer than :data:`PARALLEL_ROWS` rows on one thread.
 
-    Parameters
-    ----------
-    rows : int
-        Rows involved; from :data:`PARALLEL_ROWS` on, libraries decide for themselves.
-    models : bool
-        Whether scikit-learn's own threads are meant too (they can only be limited once it is imported).
+    ``models``: scikit-learn's own threads, too (they can only be limited once it is imported).
     """
     if _holders:
         yield

@@ -19,14 +19,8 @@ Compare = Callable[["ColumnMarginal", "ColumnMarginal"], float | None]
 class ColumnMarginal:
     """One column of one table.
 
-    Parameters
-    ----------
-    counts : numpy.ndarray, shape (v,), int64
-        Rows per value of the shared vocabulary, numbers ascending.
-    missing : int
-        Rows without a value.
-    values : numpy.ndarray, shape (v,), float64
-        The vocabulary as numbers; NaN for categories.
+    ``counts`` are the rows per value of the shared vocabulary, numbers ascending, ``missing`` those without; ``values``
+    is the vocabulary as numbers, NaN for categories.
     """
 
     def __init__(self, counts: Array, missing: int, values: Array) -> None:

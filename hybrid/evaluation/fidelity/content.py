@@ -228,22 +228,11 @@ def _people(context: Context, role: Role) -> int:
 def distance_beyond_chance(mine: Array, its: Array, sizes: tuple[int, int]) -> tuple[float, float]:
     """Total variation of two samples beyond what two samples of one population have, and its bound's width.
 
-    For samples of n and m people from shares p the expectation of |difference| of a share is about
-    sqrt(2 / pi * p * (1 - p) * (1 / n + 1 / m)); the total variation is half the sum over the groups. One person
-    changes it by at most 1 / n or 1 / m, so it exceeds its expectation by t with a chance of at most
-    exp(-2 t**2 / (1 / n + 1 / m)) (McDiarmid 1989, Lemma 1.2).
-
-    Parameters
-    ----------
-    mine, its : numpy.ndarray, shape (n_groups,)
-        Rows of each group.
-    sizes : tuple of int
-        People behind the rows of both.
-
-    Returns
-    -------
-    tuple of float
-        The distance beyond chance, at most 1, and sqrt((1 / n + 1 / m) / 2), which times sqrt(log(1 / alpha)) is t.
+    For samples of n and m people from shares p the expectation of |difference| of a share is about sqrt(2 / pi * p * (1
+    - p) * (1 / n + 1 / m)); the total variation is half the sum over the groups. One person changes it by at most 1 / n
+    or 1 / m, so it exceeds its expectation by t with a chance of at most exp(-2 t**2 / (1 / n + 1 / m)) (McDiarmid
+    1989, Lemma 1.2). Of the rows of each group, and the people behind both: the distance beyond chance, and sqrt((1 / n
+    + 1 / m) / 2), which times sqrt(log(1 / alpha)) is t.
     """
     p, q = mine / max(mine.sum(), 1), its / max(its.sum(), 1)
     varying = 1 / max(sizes[0], 1) + 1 / max(sizes[1], 1)
@@ -299,18 +288,8 @@ def corrected_v(counts: Array, groups: Array) -> Array:
     """Cramer's V of every pair of columns corrected for its bias, 0..1; NaN where a side is constant.
 
     phi**2 less its expectation under independence, (r - 1)(c - 1) / (n - 1), over the corrected numbers of rows and
-    columns r - (r - 1)**2 / (n - 1) (Bergsma 2013, doi 10.1016/j.jkss.2012.10.002).
-
-    Parameters
-    ----------
-    counts : numpy.ndarray, shape (g, g), float64
-        Rows in each group of one column and each of another; the diagonal holds the rows of each group.
-    groups : numpy.ndarray, shape (p,), int
-        First group of each of the p columns.
-
-    Returns
-    -------
-    numpy.ndarray, shape (p, p), float64
+    columns r - (r - 1)**2 / (n - 1) (Bergsma 2013, doi 10.1016/j.jkss.2012.10.002). ``counts``: rows in each group of
+    one column and each of another, those of each group on the diagonal; ``groups``: first group of each column.
     """
     rows = np.diag(counts)
     n = rows[: groups[1] if len(groups) > 1 else None].sum()

@@ -109,17 +109,7 @@ def shortfall_in_words(of: Shortfall, unit: str) -> str:
 
 
 def shortfalls(groups: Sequence[PeopleGroups], train: Table, table: Table, confidence: float) -> list[Shortfall]:
-    """Shortfall of every group, the highest low end first.
-
-    Parameters
-    ----------
-    groups : sequence of PeopleGroups
-        Made of ``train``.
-    train, table : Table
-        The real records, and those that should stand for the same people.
-    confidence : float
-        Of all intervals together, 0..1.
-    """
+    """Shortfall of every group, the highest low end first; ``confidence`` is that of all intervals together."""
     level = simultaneous(confidence, sum(map(len, groups)))
     sizes = n_persons(train), n_persons(table)
     found = []

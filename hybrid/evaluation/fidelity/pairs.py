@@ -22,10 +22,7 @@ MAX_LISTED = 600
 
 
 def correlations(numbers: Array) -> Array:
-    """Pearson correlations, shape (p, p); NaN where one is constant.
-
-    Over the rows where both are known.
-    """
+    """Pearson correlations over the rows where both are known, shape (p, p); NaN where one is constant."""
     known = (~np.isnan(numbers)).astype(float)
     with np.errstate(invalid="ignore", divide="ignore"):
         center = np.where(known > 0, numbers, 0).sum(axis=0) / known.sum(axis=0)
@@ -44,10 +41,7 @@ def _table(a: Array, b: Array, width_a: int, width_b: int) -> Array:
 
 
 def cramers_v(counts: Array) -> float:
-    """Cramer's V of a contingency table, 0..1.
-
-    NaN if one side is constant.
-    """
+    """Cramer's V of a contingency table, 0..1; NaN if one side is constant."""
     counts = counts[counts.sum(axis=1) > 0][:, counts.sum(axis=0) > 0].astype(float)
     if min(counts.shape) < 2:
         return float("nan")
@@ -178,10 +172,7 @@ def _similarity(a: Array, b: Array, width: int) -> float:
 
 
 class Trends(NamedTuple):
-    """Similarity to train, and train's own strength, per pair of columns.
-
-    In the order of ``triu_indices``.
-    """
+    """Similarity to train, and train's own strength, per pair of columns in the order of ``triu_indices``."""
 
     similarity: Array
     strength: Array

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator
-from typing import NamedTuple
+from dataclasses import replace
 
 import numpy as np
 
@@ -17,18 +17,6 @@ from hybrid.evaluation.measure import Measure, NotComputable, Outcome
 from hybrid.evaluation.utility.discriminator import told_apart
 from hybrid.evaluation.utility.prediction import scores_of, tested_rows
 from hybrid.table import Table
-
-
-class GroupScore(NamedTuple):
-    """Score of one group, with an interval that holds for all groups."""
-
-    column: str
-    group: str
-    people: int
-    """Unseen (control) people of the group."""
-    value: float
-    low: float
-    high: float
 
 
 def tstr_groups(context: Context, column: str) -> Outcome:
@@ -57,14 +45,15 @@ def tstr_groups(context: Context, column: str) -> Outcome:
     ]
     if not found:
         return NotComputable(f"no group of at least {least} unseen people", "too_few")
-    level = simultaneous(context.options.confidence, len(found))
-    scored = []
+    level, everybody = simultaneous(context.options.confidence, len(found)), float(rise.mean())
+    parts = []
     for about, label, member in found:
         n = len(np.unique(persons[member]))
         mean, error = float(rise[member].mean()), clustered_error(rise[member], persons[member])
         half = _student(level, n - 1) * error * math.sqrt(n / (n - 1))
-        scored.append(GroupScore(about, label, n, mean, mean - half, mean + half))
-    return _worst(scored, float(rise.mean()), len(rows))
+        named = {"column": about, "group": label}
+        parts.append(Measure(mean, mean - half, mean + half, everybody, n, named, together=len(found)))
+    return _worst(parts, len(rows))
 
 
 def discriminator_groups(context: Context) -> Outcome:
@@ -90,13 +79,11 @@ def discriminator_groups(context: Context) -> Outcome:
     clusters = [(persons[1][its], persons[0][mine]) if linked else None for _, _, its, mine in found]
     level = simultaneous(context.options.confidence, len(found))
     everybody = auc_intervals([(drawn, real)], [level], [None])[0][0]
-    scored = [
-        GroupScore(about, label, len(np.unique(persons[0][mine])), *bounds)
-        for (about, label, _, mine), bounds in zip(
-            found, auc_intervals(pairs, [level] * len(pairs), clusters), strict=True
-        )
-    ]
-    return _worst(scored, everybody, len(told.labels))
+    parts = []
+    for (about, label, _, mine), ends in zip(found, auc_intervals(pairs, [level] * len(pairs), clusters), strict=True):
+        n, named = len(np.unique(persons[0][mine])), {"column": about, "group": label}
+        parts.append(Measure(*ends, everybody, n, named, together=len(found)))
+    return _worst(parts, len(told.labels))
 
 
 def _members(context: Context, table: Table | None, rows: Array) -> Iterator[tuple[str, str, Array]]:
@@ -113,18 +100,16 @@ def _student(level: float, freedom: int) -> float:
     return float(t.ppf((1 + level) / 2, freedom))
 
 
-def _worst(scored: list[GroupScore], reference: float, n: int) -> Measure:
-    order = sorted(scored, key=lambda one: (-one.low, -one.value, one.column, one.group))
-    details = {
-        "groups": [one._asdict() for one in order[:MOST_NAMED]],
-        "interval": f"simultaneous over {len(order)}",
-    }
-    number, parts = len(order), {}
-    for one in order:
-        named = {"column": one.column, "group": one.group}
-        interval = one.value, one.low, one.high
-        parts[f"{one.column} {one.group}"] = Measure(*interval, reference, one.people, named, together=number)
-    return Measure(order[0].value, order[0].low, order[0].high, reference, n, details, together=number, parts=parts)
+def _worst(scored: list[Measure], n: int) -> Measure:
+    """The group with the highest low end; scores are of unseen (control) people of each."""
+    order = sorted(scored, key=lambda one: (-one.interval[1], -one.value, *one.details.values()))
+    named = [
+        one.details | {"people": one.n, "value": one.value, "low": one.low, "high": one.high}
+        for one in order[:MOST_NAMED]
+    ]
+    details = {"groups": named, "interval": f"simultaneous over {len(order)}"}
+    parts = {"{column} {group}".format_map(one.details): one for one in order}
+    return replace(order[0], n=n, details=details, parts=parts)
 
 
 METRICS = (

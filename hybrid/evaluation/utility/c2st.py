@@ -2,17 +2,14 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
 
-from hybrid.base.arrays import Array, Mask
+from hybrid.base.arrays import Array
 from hybrid.evaluation.context import Context, Role, order_of_rows, person_of_rows
 from hybrid.evaluation.engine.intervals import auc_interval
-from hybrid.evaluation.engine.threads import one_thread
 from hybrid.evaluation.families import utility
 from hybrid.evaluation.measure import Measure, NotComputable, Outcome
-from hybrid.evaluation.utility.models import MAX_CATEGORIES, filled
+from hybrid.evaluation.utility.models import MAX_CATEGORIES, boosting, out_of_fold
 
 FOLDS = 3
 ITERATIONS = 50
@@ -34,27 +31,11 @@ def c2st_agg(context: Context) -> Outcome:
         return NotComputable(f"{size} persons are too few for a classifier", "too_few")
     inputs = np.concatenate([side[np.sort(rng.permutation(len(side))[:size])] for side in sides])
     labels, fold = np.repeat([0, 1], size), np.concatenate([rng.permutation(size) % FOLDS for _ in sides])
-    scores = np.empty(len(labels))
-    with one_thread(len(labels), models=True):
-        for held in range(FOLDS):
-            model = _classifier(~context.encoding.continuous, int(rng.integers(2**31)))
-            model.fit(filled(inputs[fold != held]), labels[fold != held])
-            scores[fold == held] = model.predict_proba(inputs[fold == held])[:, 1]
+    is_number = np.column_stack([context.encoding.continuous, np.ones(len(context.encoding.columns), dtype=bool)])
+    numbers = np.append(True, is_number)
+    scores = out_of_fold(lambda seed: boosting(numbers, True, seed, ITERATIONS), inputs, labels, fold, rng)
     value, low, high = auc_interval(scores[labels == 1], scores[labels == 0], context.options.confidence)
     return Measure(value, low, high, 0.5, len(labels))
-
-
-def _classifier(categories: Mask, seed: int) -> Any:
-    """Gradient boosting on :func:`_aggregates` of columns, of which some are categories."""
-    from sklearn.ensemble import HistGradientBoostingClassifier
-
-    kinds = np.append(False, np.column_stack([categories, np.zeros_like(categories)]).ravel())
-    return HistGradientBoostingClassifier(
-        max_iter=ITERATIONS,
-        early_stopping=False,
-        categorical_features=kinds if kinds.any() else None,
-        random_state=seed,
-    )
 
 
 def _aggregates(context: Context, role: Role) -> Array:

@@ -94,10 +94,7 @@ def compared(
 ) -> TableEstimates:
     """Estimates of analyses, from the table beside those from real people; all of them, or a group of them.
 
-    Parameters
-    ----------
-    real, table, control : People
-        Rows of each table that are of the group; None without control.
+    Each of rows of the group; control's may be missing.
     """
     found, least = TableEstimates([], [], {}), context.options.min_cell
     for formula in formulas:

@@ -10,10 +10,9 @@ import numpy as np
 from hybrid.base.arrays import Array
 from hybrid.evaluation.context import Context, Role
 from hybrid.evaluation.engine.intervals import auc_interval
-from hybrid.evaluation.engine.threads import one_thread
 from hybrid.evaluation.families import utility
 from hybrid.evaluation.measure import Measure
-from hybrid.evaluation.utility.models import boosting, features, filled
+from hybrid.evaluation.utility.models import boosting, features, out_of_fold
 from hybrid.table.persons import person_groups
 
 FOLDS = 3
@@ -71,9 +70,8 @@ def _scores(context: Context, real: Role = "control", together: bool = True) -> 
     people, table = context.encoded(real), context.encoded("table")
     size = min(len(people), len(table), MAX_ROWS)
     rows = [part.order[np.sort(rng.permutation(len(part))[:size])] for part in (people, table)]
-    columns = np.arange(len(context.encoding.columns))
     inputs = np.concatenate(
-        [features(context.encoding, part.take(r), columns) for part, r in zip((people, table), rows, strict=True)]
+        [features(context.encoding, part.take(r)) for part, r in zip((people, table), rows, strict=True)]
     )
     labels = np.repeat([0, 1], size)
     fold = np.concatenate([rng.permutation(size) % FOLDS for _ in rows])
@@ -82,12 +80,8 @@ def _scores(context: Context, real: Role = "control", together: bool = True) -> 
     elif together:
         contents = np.concatenate([context.keys[role][r] for role, r in zip((real, "table"), rows, strict=True)])
         fold = _together(contents, fold, rng)
-    scores = np.empty(len(labels))
-    with one_thread(len(labels), models=True):
-        for held in range(FOLDS):
-            model = boosting(context.encoding, columns, True, int(rng.integers(2**31)), ITERATIONS)
-            model.fit(filled(inputs[fold != held]), labels[fold != held])
-            scores[fold == held] = model.predict_proba(inputs[fold == held])[:, 1]
+    continuous = context.encoding.continuous
+    scores = out_of_fold(lambda seed: boosting(continuous, True, seed, ITERATIONS), inputs, labels, fold, rng)
     return ToldApart(scores, labels, (rows[0], rows[1]))
 
 

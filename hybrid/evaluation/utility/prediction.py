@@ -110,10 +110,7 @@ def _rows(context: Context, task: Task, role: Role, limit: int) -> Array:
 
 
 def tested_rows(context: Context, target: str) -> Array:
-    """Positions of the control rows that models are tested on.
-
-    None for a constant target.
-    """
+    """Positions of the control rows that models are tested on; none for a constant target."""
     task = _task(context, target)
     if isinstance(task, NotComputable):
         return np.empty(0, dtype=np.int64)
@@ -136,10 +133,8 @@ def _score(context: Context, task: Task, source: Role, test: Role, learner: Lear
         return NotComputable("the target has only one value", "too_few")
     rng = context.random(f"prediction {task.target}")
     seed = int(rng.integers(2**31))
-    if learner == "boosting":
-        model = boosting(context.encoding, task.columns, task.classify, seed)
-    else:
-        model = linear(context.encoding, task.columns, task.classify)
+    numbers = context.encoding.continuous[task.columns]
+    model = boosting(numbers, task.classify, seed) if learner == "boosting" else linear(numbers, task.classify)
     confidence = context.options.confidence
     alone = one_model if learner == "linear" else nullcontext()
     with one_thread(len(output) + len(truth), models=True), alone:
@@ -256,10 +251,7 @@ def _importance(model: Any, inputs: Array, truth: Array, classify: bool, rng: np
 
 
 def scores_of(context: Context, target: str, learner: Learner) -> tuple[ModelScore, ModelScore] | NotComputable:
-    """Scores of training on the table and on the real rows.
-
-    Both are tested on control.
-    """
+    """Scores on control of training on the table, and on the real rows."""
     task = _task(context, target)
     if isinstance(task, NotComputable):
         return task
@@ -490,16 +482,8 @@ def ranked(likely: Array, truth: Array, groups: Sequence[int]) -> Ranked:
 
     The parts are the structural components of DeLong et al. 1988: of a row of the group, the share of the others that
     it is above, less the AUC, over the number of rows of the group; of another row, the share of the group that is
-    above it, likewise. Of a difference of two AUCs on the same rows they are the difference.
-
-    Parameters
-    ----------
-    likely : numpy.ndarray, shape (n, n_groups), 0..1
-        Probability of each group.
-    truth : numpy.ndarray, shape (n,), int
-        The group of each row.
-    groups : sequence of int
-        Those that count; rows are in each of them, and outside.
+    above it, likewise. Of a difference of two AUCs on the same rows they are the difference. ``groups`` count: rows are
+    in each of them, and outside.
     """
     n, counted = len(truth), np.isin(truth, groups).sum()
     value, parts = 0.0, np.zeros(n)

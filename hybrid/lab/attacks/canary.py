@@ -10,7 +10,7 @@ import numpy as np
 from hybrid.base.arrays import Array
 from hybrid.evaluation.attacks.retraining import retrained
 from hybrid.evaluation.context import Context
-from hybrid.evaluation.engine.encoding import Encoded, encode
+from hybrid.evaluation.engine.encoding import Encoded, encode, in_parts, part_edges
 from hybrid.evaluation.engine.intervals import quantile, wilson
 from hybrid.evaluation.engine.neighbours import Secrets, infer
 from hybrid.evaluation.engine.space import gower
@@ -44,9 +44,7 @@ def _drawn(context: Context, at: int, count: int, rng: np.random.Generator) -> C
     """
     train = context.encoded("train")
     known = train.order[train.ranks[train.order, at] >= 0]
-    edges = np.empty(0)
-    if context.encoding.continuous[at] and len(known):
-        edges = np.unique(np.quantile(train.numbers[known, at], np.linspace(0, 1, BINS + 1)[1:-1]))
+    edges = part_edges(train.numbers[:, at], BINS)
     present, codes = np.unique(_parts(train, at, edges)[known], return_inverse=True)
     if len(present) < 2:
         return NotComputable("the secret has only one value in the training records")
@@ -59,15 +57,8 @@ def _drawn(context: Context, at: int, count: int, rng: np.random.Generator) -> C
 
 
 def _parts(table: Encoded, at: int, edges: Array) -> Array:
-    """Secret of each row; shape (n,).
-
-    The category, or the part of the number's range; -1 where missing.
-    """
-    ranks = table.ranks[:, at]
-    if not len(edges):
-        return ranks
-    parts: Array = np.where(ranks < 0, -1, np.searchsorted(edges, np.nan_to_num(table.numbers[:, at]), side="right"))
-    return parts
+    """Secret of each row: the category, or the part of the number's range; -1 where missing."""
+    return in_parts(table.numbers[:, at], edges) if len(edges) else table.ranks[:, at]
 
 
 def canary(context: Context, column: str) -> Outcome:
@@ -79,8 +70,7 @@ def canary(context: Context, column: str) -> Outcome:
     risk = (p - b)/(1 - b) with b = P(guess is not the record's own)/(n - 1). At most 1, 0 where nothing is remembered;
     a table that copies the share f of its training records scores about f.
     """
-    options = context.options.retrain
-    assert options is not None
+    options = context.retrain
     if column not in context.encoding.names or len(context.encoding.names) < 2:
         return NotComputable("the secret is constant, names single records, or is the only column")
     at = context.encoding.names.index(column)
@@ -124,16 +114,10 @@ def _recovered(context: Context, table: Table, drawn: Canaries, group: Array, co
         return np.zeros((len(group), 2))
     at = encoding.names.index(column)
     space = gower(encoding)
-    truth, guess = (_secrets(encoding.tables[i], at, drawn.edges) for i in (0, 2))
+    truth, guess = (Secrets.codes(_parts(encoding.tables[i], at, drawn.edges)) for i in (0, 2))
     placed = [space.place(encoding.tables[i]) for i in (0, 2)]
     found = infer(placed[0], placed[1], np.flatnonzero(space.columns == at), truth, guess)
-    likely: Array = (found.hits / found.ties)[:, 0]
-    return likely.reshape(2, -1).T
-
-
-def _secrets(table: Encoded, at: int, edges: Array) -> Secrets:
-    ranks = np.ascontiguousarray(_parts(table, at, edges)[None].astype(np.int32))
-    return Secrets(ranks, np.full(ranks.shape, np.nan), np.zeros(1), np.zeros(1), True)
+    return found.likely[:, 0].reshape(2, -1).T
 
 
 def _measured(context: Context, found: Array, domain: int, rows: int) -> Measure:
@@ -151,8 +135,8 @@ def _measured(context: Context, found: Array, domain: int, rows: int) -> Measure
         "own_secret": float(own),
         "secrets": domain,
         "rows": rows,
-        "asked_for": context.options.retrain.canaries if context.options.retrain else n,
-        "together": context.options.retrain.together if context.options.retrain else 1,
+        "asked_for": context.retrain.canaries,
+        "together": context.retrain.together,
     }
     if context.options.paper:
         details["paper"] = {"success": float(planted), "risk": (planted - 1 / domain) / (1 - 1 / domain)}

@@ -6,7 +6,6 @@ weights: what the training adds is the difference.
 
 from __future__ import annotations
 
-import math
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 from functools import partial
@@ -16,10 +15,10 @@ import numpy as np
 
 from hybrid.base.arrays import Array
 from hybrid.evaluation.attacks.closeness import dcr_score, dcr_share
-from hybrid.evaluation.attacks.inference import MAX_ROWS, is_right
+from hybrid.evaluation.attacks.inference import MAX_ROWS, is_right, known_rows
 from hybrid.evaluation.attacks.linkability import halves
 from hybrid.evaluation.attacks.membership import membership
-from hybrid.evaluation.attacks.outcome import Attack, attacked_people, worst
+from hybrid.evaluation.attacks.outcome import Attack, attacked_people, measured, worst
 from hybrid.evaluation.attacks.singling_out import (
     BATCH,
     Predicates,
@@ -30,8 +29,9 @@ from hybrid.evaluation.attacks.singling_out import (
     univariate_predicates,
 )
 from hybrid.evaluation.attacks.vulnerability import local_outlier_factors
-from hybrid.evaluation.context import Context, Role
+from hybrid.evaluation.context import Context
 from hybrid.evaluation.engine.encoding import Encoded
+from hybrid.evaluation.engine.intervals import difference
 from hybrid.evaluation.engine.threads import one_model
 from hybrid.evaluation.families import attack, indicator
 from hybrid.evaluation.measure import Lacking, Measure, NotComputable, Outcome
@@ -40,7 +40,6 @@ from hybrid.evaluation.price import Price
 from hybrid.evaluation.utility.models import boosting, features, filled
 from hybrid.lab.encoder.embed import Embedding, Encoder, chosen, nearest_groups, placed, trained, without_training
 
-_PEOPLE: tuple[Role, ...] = ("train", "control")
 TREES = 1000
 """Trees of the model of a secret, at most, over all its classes; 100 rounds at most."""
 
@@ -60,8 +59,7 @@ def inferred(context: Context, embedding: Embedding, secret: str) -> Outcome:
     rows = table.order[table.ranks[table.order, at] >= 0]
     if not len(rows):
         return NotComputable("the secret is missing in every row of the table", "too_few")
-    asked = [context.asked(context.whole(role)).rows for role in _PEOPLE]
-    known = [rows[context.encoded(role).ranks[rows, at] >= 0] for role, rows in zip(_PEOPLE, asked, strict=True)]
+    known = known_rows(context, at)
     if not all(map(len, known)):
         return NotComputable("the secret of nobody is known", "too_few", lacks="secret")
     people = context.encoded("train").take(known[0]).join(context.encoded("control").take(known[1]))
@@ -79,14 +77,13 @@ def inferred(context: Context, embedding: Embedding, secret: str) -> Outcome:
     for name, guess in (("nearest", near), ("model", modelled)):
         alone = _risk(context, people, at, guess, known)
         if isinstance(alone, Measure):
-            chosen.details[name] = {"value": alone.value, "low": alone.low, "high": alone.high}
+            chosen.details[name] = _ends(alone)
     return chosen
 
 
-def _risk(context: Context, people: Encoded, at: int, guess: Array, known: list[Array]) -> Outcome:
+def _risk(context: Context, people: Encoded, at: int, guess: Array, known: tuple[Array, Array]) -> Outcome:
     train, control = np.split(is_right(context, people, at, guess), [len(known[0])])
-    made = attacked_people(context, train, control, (known[0], known[1]))
-    return made if isinstance(made, NotComputable) else made.measure()
+    return measured(attacked_people(context, train, control, known))
 
 
 def _secrets(context: Context, records: Encoded, at: int) -> Array:
@@ -95,10 +92,7 @@ def _secrets(context: Context, records: Encoded, at: int) -> Array:
 
 
 def _commonest(secrets: Array, group: Array, near: Array) -> Array:
-    """Commonest secret of each query's nearest group.
-
-    The least of equally common ones; shape (m,).
-    """
+    """Commonest secret of each query's nearest group, the least of equally common ones; shape (m,)."""
     values, codes = np.unique(secrets, return_inverse=True)
     pairs, counts = np.unique(group * len(values) + codes, return_counts=True)
     best = np.lexsort((pairs, -counts, pairs // len(values)))
@@ -118,7 +112,7 @@ def _modelled(context: Context, source: Encoded, people: Encoded, at: int) -> Ar
     if len(distinct) == 1:
         return np.full(len(people), distinct[0])
     rounds = max(min(100, TREES // len(distinct)), 1) if classify else 100
-    model = boosting(encoding, others, classify, int(rng.integers(2**31)), rounds)
+    model = boosting(encoding.continuous[others], classify, int(rng.integers(2**31)), rounds)
     with one_model:
         model.fit(filled(features(encoding, learned, others)), secrets)
         guess: Array = model.predict(features(encoding, people, others))
@@ -145,9 +139,7 @@ def outliers(context: Context, embedding: Embedding) -> Array:
 
     Of the rows that searches query, which of a large table are a sample.
     """
-    whole = context.whole("table")
-    order = context.encoded("table").order
-    rows = order[np.isin(order, context.asked(whole).rows)]
+    rows = context.by_content(context.asked(context.whole("table")))
     points = placed(embedding.space.encoded("table").numbers[rows])
     factors = local_outlier_factors(embedding.space.space, points)
     top: Array = rows[np.argsort(-factors, kind="stable")[: max(len(rows) // SHARE, 1)]]
@@ -166,7 +158,7 @@ def several_columns(context: Context, embedding: Embedding) -> Outcome:
 
     def attack(rows: Array, name: str) -> Outcome:
         predicates = _conjunctions(context, rows, widths, name)
-        made = success(tables_of(context), predicates, context.options.confidence)
+        made = _attack(context, predicates)
         if isinstance(made, NotComputable):
             return made
         n_columns = (predicates.columns >= 0).sum(axis=1)
@@ -192,8 +184,7 @@ def one_column(context: Context, embedding: Embedding) -> Outcome:
         mine = every.take(np.flatnonzero(np.isin(about, rows)))
         if not len(mine):
             return NotComputable("no value of these rows stands alone in the table", "too_few", lacks="lone_values")
-        made = _attack(context, stratified(mine, context.options.attacks, context.random(name)))
-        return made if isinstance(made, NotComputable) else made.measure()
+        return measured(_attack(context, stratified(mine, context.options.attacks, context.random(name))))
 
     return _beside_random(context, embedding, "cl_singling_out_univariate", attack)
 
@@ -213,22 +204,8 @@ def _beside_random(
     order, stream = context.encoded("table").order, f"{name} of any rows"
     other = context.once(stream, lambda: attack(order, stream))
     if isinstance(mine, Measure) and isinstance(other, Measure):
-        beside = {"value": other.value, "low": other.low, "high": other.high, "gain": difference(mine, other)}
-        mine.details["random_targets"] = beside
+        mine.details["random_targets"] = _ends(other) | {"gain": [*difference(mine.interval, other.interval)]}
     return mine
-
-
-def difference(mine: Measure, its: Measure) -> list[float]:
-    """Difference of two measures with its interval: [value, low, high].
-
-    The bounds are those of Newcombe (1998, method 10), for independent measures.
-    """
-    (low, high), (least, most) = (
-        (m.value if m.low is None else m.low, m.value if m.high is None else m.high) for m in (mine, its)
-    )
-    value = mine.value - its.value
-    down, up = math.hypot(mine.value - low, most - its.value), math.hypot(high - mine.value, its.value - least)
-    return [value, value - down, value + up]
 
 
 def _conjunctions(context: Context, rows: Array, widths: Sequence[int], name: str) -> Predicates:
@@ -308,7 +285,7 @@ def in_space(context: Context, measure: InSpace) -> Outcome:
     mean = _saying(_mean(found), embeddings, engine)
     if isinstance(beside, Measure):
         check = {"found": random.check.found, "loss": random.check.loss}
-        mean.details["untrained"] = _ends(beside) | check | {"gain": difference(mean, beside)}
+        mean.details["untrained"] = _ends(beside) | check | {"gain": [*difference(mean.interval, beside.interval)]}
     else:
         mean.details["untrained"] = {"reason": beside.reason}
     return mean
@@ -363,16 +340,12 @@ def linked(context: Context, embedding: Embedding) -> Outcome:
     masks = [np.isin(context.encoding.names, side) for side in halves(context)]
     if not all(mask.any() for mask in masks):
         return NotComputable("each of the two data holders needs at least one column that varies")
-    roles: tuple[Role, ...] = ("train", "control")
-    people = [context.encoded(role).take(context.asked(context.whole(role)).rows) for role in roles]
-    everybody, table, points = people[0].join(people[1]), context.encoded("table"), embedding.encoder.points
+    everybody, table, points = context.everybody_asked(), context.encoded("table"), embedding.encoder.points
     sides = [nearest_groups(points(table, mask), points(everybody, mask)) for mask in masks]
     (group, near), (other_group, other_near) = sides
     wide = int(other_group.max()) + 1
     common = np.isin(near * wide + other_near, group * wide + other_group)
-    train, control = np.split(common, [len(people[0])])
-    made = attacked_people(context, train, control)
-    return made if isinstance(made, NotComputable) else made.measure()
+    return measured(attacked_people(context, *context.by_role(common)))
 
 
 def _in_its_space(compute: Callable[[Context], Measure]) -> InSpace:

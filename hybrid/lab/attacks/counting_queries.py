@@ -81,10 +81,7 @@ def superset_sums(counts: Array) -> Array:
 
 
 def query_shares(masks: Array, sets: Array, n_columns: int) -> Array:
-    """Share of rows that agree on all columns of a set.
-
-    For each set; shape (n_sets,).
-    """
+    """Share of rows that agree on all columns of a set, for each set; shape (n_sets,)."""
     if n_columns <= FEW_COLUMNS:
         counts = superset_sums(np.bincount(masks, minlength=1 << n_columns))[sets]
     else:

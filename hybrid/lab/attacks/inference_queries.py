@@ -8,9 +8,10 @@ import numpy as np
 import pandas as pd
 
 from hybrid.base.arrays import Array
-from hybrid.evaluation.attacks.outcome import attacked
+from hybrid.evaluation.attacks.outcome import attacked, measured
 from hybrid.evaluation.attacks.retraining import by_frequency, ordered, places
 from hybrid.evaluation.context import Context
+from hybrid.evaluation.engine.encoding import in_parts, part_edges
 from hybrid.evaluation.engine.threads import one_model
 from hybrid.evaluation.families import attack_with_trainings
 from hybrid.evaluation.measure import NotComputable, Outcome
@@ -38,16 +39,14 @@ class Possible(NamedTuple):
         """Number of each person's secret among them; -1 for none of them."""
         if not len(self.edges):
             return np.maximum(places(people.frame[column], pd.Index(self.values, dtype=object)), -1)
-        numbers = numbers_of(people.frame[column])
-        return np.where(np.isnan(numbers), -1, np.searchsorted(self.edges, numbers, side="right"))
+        return in_parts(numbers_of(people.frame[column]), self.edges)
 
 
 def possible(own: Table, column: str) -> Possible:
     """Secrets that the attacker's own people have."""
     if not own.schema[column].kind.is_continuous:
         return Possible(tuple(by_frequency(own.frame[column])[:MOST_VALUES]), np.empty(0))
-    numbers = numbers_of(own.frame[column].dropna())
-    edges = np.unique(np.quantile(numbers, np.linspace(0, 1, PARTS + 1)[1:-1])) if len(numbers) else np.empty(0)
+    edges = part_edges(numbers_of(own.frame[column]), PARTS)
     return Possible(tuple(range(len(edges) + 1)), edges)
 
 
@@ -91,10 +90,8 @@ def inference_queries(context: Context, column: str) -> Outcome:
     present, absent = success[inside], success[~inside]
     counts = float(present.sum()), float(absent.sum()), len(present), len(absent)
     made = attacked(*counts, context.options.confidence)
-    if isinstance(made, NotComputable):
-        return made
     more = {"possible": len(choices.values), "records": len(people), "shadows": len(shadow), "tests": len(test)}
-    return made.measure(**more)
+    return measured(made, **more)
 
 
 def _observed(part: Trained, choices: Possible, column: str, columns: list[str], asking: Array) -> Array:

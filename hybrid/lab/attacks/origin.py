@@ -22,7 +22,7 @@ def hidden_rate(context: Context) -> Measure:
     no shuffled table.
     """
     assert context.making.origin is not None
-    asked = context.asked(context.whole("train")).rows
+    asked = context.asked_rows("train")
     success = _told(context, asked, context.making.origin)
     value, chance, worth = float(success.mean()), 1 / len(context.train), float(len(asked))
     if context.has_persons("train"):
@@ -35,19 +35,9 @@ def hidden_rate(context: Context) -> Measure:
 
 
 def _told(context: Context, asked: Array, origin: Array) -> Array:
-    """Share of each record's nearest rows that were made from it.
-
-    Shape (n_asked,).
-    """
-    people, rows = context.encoded("train").take(asked), context.encoded("table")
-    truth, guess = (
-        Secrets(numbers[None].astype(np.int32), np.full((1, len(numbers)), np.nan), np.zeros(1), np.zeros(1), True)
-        for numbers in (asked, origin)
-    )
-    space = context.space
-    found = infer(space.place(people), space.place(rows), np.array([-1]), truth, guess, squared=True)
-    told: Array = found.hits[:, 0] / found.ties[:, 0]
-    return told
+    """Share of each record's nearest rows that were made from it; shape (n_asked,)."""
+    people, rows = (context.space.place(part) for part in (context.asked_records("train"), context.encoded("table")))
+    return infer(people, rows, np.array([-1]), Secrets.codes(asked), Secrets.codes(origin), squared=True).likely[:, 0]
 
 
 BEFORE = "membership"

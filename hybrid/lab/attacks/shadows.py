@@ -18,9 +18,9 @@ from hybrid.base.arrays import Array
 from hybrid.evaluation.attacks.retraining import ordered, retrained, with_places
 from hybrid.evaluation.attacks.vulnerability import unlike_others
 from hybrid.evaluation.context import Context, Role
+from hybrid.evaluation.engine.encoding import in_parts, part_edges
 from hybrid.evaluation.engine.intervals import auc_interval, exact_share_interval
 from hybrid.evaluation.measure import Measure, NotComputable, Outcome
-from hybrid.evaluation.options import RetrainOptions
 from hybrid.evaluation.people_in_tables import LinkedPeople
 from hybrid.table import Table
 from hybrid.table.schema import concat_rows
@@ -44,8 +44,7 @@ def attacked(context: Context) -> Array:
 
 
 def _chosen(context: Context) -> Array:
-    options = context.options.retrain
-    assert options is not None
+    options = context.retrain
     people, order = context.whole("train"), context.encoded("train").order
     values = np.full(len(order), -np.inf)
     rows = context.asked(people).rows
@@ -84,10 +83,7 @@ def _unlikely(context: Context) -> Array:
     for at, continuous in enumerate(context.encoding.continuous):
         codes = train.ranks[:, at] + 1
         if continuous:
-            numbers = train.numbers[:, at]
-            known = numbers[~np.isnan(numbers)]
-            edges = np.unique(np.quantile(known, np.linspace(0, 1, BINS + 1)[1:-1])) if len(known) else np.empty(0)
-            codes = np.where(np.isnan(numbers), 0, 1 + np.searchsorted(edges, np.nan_to_num(numbers), side="right"))
+            codes = in_parts(train.numbers[:, at], part_edges(train.numbers[:, at], BINS)) + 1
         found -= np.log(np.bincount(codes)[codes] / len(codes))
     return found
 
@@ -123,23 +119,18 @@ class Trained:
 
 def shadows(context: Context) -> Trained:
     """Trainings on the attacker's own people (control), to learn an attack from."""
-    return context.once("shadow models", lambda: _train(context, "shadows", "control", _options(context).shadows))
+    return context.once("shadow models", lambda: _train(context, "shadows", "control", context.retrain.shadows))
 
 
 def tests(context: Context) -> Trained:
     """Trainings on training records, to try an attack on."""
-    return context.once("tested models", lambda: _train(context, "tests", "train", _options(context).tests))
+    return context.once("tested models", lambda: _train(context, "tests", "train", context.retrain.tests))
 
 
 def bootstraps(context: Context) -> Trained:
     """Trainings on samples of control drawn with replacement."""
-    count = 2 * _options(context).bagging
+    count = 2 * context.retrain.bagging
     return context.once("bagged models", lambda: _train(context, "bootstraps", "control", count))
-
-
-def _options(context: Context) -> RetrainOptions:
-    assert context.options.retrain is not None
-    return context.options.retrain
 
 
 def _train(context: Context, step: Step, role: Role, count: int) -> Trained:
@@ -147,7 +138,7 @@ def _train(context: Context, step: Step, role: Role, count: int) -> Trained:
 
     Records with the content of an attacked person are left out, so that only the person itself makes the difference.
     """
-    rng, options = context.random(f"shadow models {step}"), _options(context)
+    rng, options = context.random(f"shadow models {step}"), context.retrain
     people = context.train.take(attacked(context))
     source = context.train if role == "train" else context.control
     assert source is not None
@@ -194,12 +185,8 @@ def judged(
 ) -> Outcome:
     """Mean AUC over the people, with its interval and the empirical epsilon.
 
-    Parameters
-    ----------
-    learned, tested : Trained
-        Trainings that the attack learned from, and those it is tried on.
-    scores : sequence of (int, numpy.ndarray)
-        Number of each attacked person, and its scores in the tests, larger where it seems to have been in.
+    The attack learned from trainings, and is tried on others; ``scores`` have the number of each attacked person, and
+    its scores in the tests, larger where it seems to have been in.
     """
     if not scores:
         return NotComputable(f"the time allowed for {len(learned)} shadows and {len(tested)} tests", "timed_out")

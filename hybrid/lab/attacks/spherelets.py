@@ -45,17 +45,9 @@ class Spherelets(NamedTuple):
 def spherelets(points: Array) -> Spherelets:
     """Fit a sphere to each set of points.
 
-    Parameters
-    ----------
-    points : numpy.ndarray, shape (n, k, D), float64
-        n sets of k points.
-
-    Returns
-    -------
-    Spherelets
-        Spheres of d dimensions (:data:`DIMENSION`), whose planes have d + 1, or D where that is smaller. With x the
-        points, V the top d + 1 eigenvectors of their covariance and z = V'(x - mean): centre
-        c = mean + V H^+ xi / 2, H = sum z z', xi = sum (|z|^2 - mean |z|^2) z; radius mean |z - c|.
+    Points have shape (n, k, D); spheres d dimensions (:data:`DIMENSION`), and their planes d + 1, or D where that is
+    smaller. With x the points, V the top d + 1 eigenvectors of their covariance and z = V'(x - mean): centre c = mean +
+    V H^+ xi / 2, H = sum z z', xi = sum (|z|^2 - mean |z|^2) z; radius mean |z - c|.
     """
     means = points.mean(axis=1)
     centred = points - means[:, None]

@@ -43,14 +43,10 @@ class Nearest(NamedTuple):
 def network(codes: int, numbers: int) -> Any:
     """Network of fresh weights: logit of membership of one batch of :class:`Nearest`.
 
-    Rows are embedded (a linear layer over one-hot categories and numbers, ReLU, a linear layer, dropout); each gets
-    the weight softmax(q k), q made from the person's embedding and k from its own, of its value v; two layers follow.
-    Padding has no weight. (The paper's algorithm writes q v for q k.)
-
-    Parameters
-    ----------
-    codes : int
-        Number of codes of categories; that number itself is a category never seen, whose embedding is 0.
+    Rows are embedded (a linear layer over one-hot categories and numbers, ReLU, a linear layer, dropout); each gets the
+    weight softmax(q k), q made from the person's embedding and k from its own, of its value v; two layers follow.
+    Padding has no weight. (The paper's algorithm writes q v for q k.) The code ``codes`` is a category never seen,
+    whose embedding is 0.
     """
     import torch
     from torch import nn
@@ -78,17 +74,10 @@ def network(codes: int, numbers: int) -> Any:
 
 
 def fitted_scores(learned: Nearest, member: Array, asked: Nearest, codes: int, seed: int) -> Array:
-    """Probability of membership in each asked table, by a fitted network.
+    """Probability of membership in each asked table, by a network fitted to tables with the person and without.
 
-    Shape (n_asked,). Binary cross-entropy, Adamax; a tenth of the tables is held back, and the weights with their least
-    loss are kept.
-
-    Parameters
-    ----------
-    member : numpy.ndarray, shape (n_learned,), bool
-        Whether the person was in.
-    seed : int
-        Decides weights, dropout, batches and the tables held back.
+    Binary cross-entropy, Adamax; a tenth of the tables is held back, and the weights with their least loss are kept.
+    The seed decides weights, dropout, batches and the tables held back.
     """
     import torch
 

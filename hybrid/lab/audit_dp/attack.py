@@ -8,7 +8,7 @@ from typing import Any, Literal
 
 import numpy as np
 
-from hybrid.base.arrays import Array
+from hybrid.base.arrays import Array, Codes, Counts, Mask, Numbers
 from hybrid.privacy.auditing import shares_of_game
 
 _THRESHOLDS = np.linspace(0, 1, 65)
@@ -16,6 +16,25 @@ _THRESHOLDS = np.linspace(0, 1, 65)
 
 Bound = Callable[[Array, Array], Array]
 """Lower bounds of what is stated, from bounds of the two frequencies of events."""
+
+
+def first_distinct(rows: Codes, most: int) -> Codes:
+    """Positions of the first of each kind of rows, ascending, at most so many."""
+    found: Codes = np.sort(np.unique(rows, axis=0, return_index=True)[1])[:most]
+    return found
+
+
+def n_equal(rows: Codes, wanted: Codes) -> Counts:
+    """Number of rows that equal each of the wanted."""
+    codes = np.unique(np.concatenate([wanted, rows]), axis=0, return_inverse=True)[1].reshape(-1)
+    found: Counts = np.bincount(codes[len(wanted) :], minlength=int(codes.max()) + 1)[codes[: len(wanted)]]
+    return found
+
+
+def n_right(present: Mask, score: Numbers, side: int) -> int:
+    """Right guesses that the highest scores, so many, are of present canaries, and the lowest of others."""
+    order = np.argsort(score)
+    return int(present[order[-side:]].sum() + (~present[order[:side]]).sum())
 
 
 @dataclass(frozen=True)
@@ -88,16 +107,10 @@ class Tally:
 
 
 def play(sides: tuple[Array, Array], bound: Bound, confidence: float) -> Tally:
-    """Choose an event on the first halves of the runs.
+    """Choose an event on the first halves of the runs, and count it on the others.
 
-    It is counted on the others.
-
-    Parameters
-    ----------
-    sides : two of numpy.ndarray, shape (n_runs, n_facts)
-        Facts of each run on the table with the canary, and on the one without it; two runs or more each.
-    confidence : float
-        Of the bound, in (0, 1).
+    Of the runs on the table with the canary, and on the one without it: facts, shapes (n_runs, n_facts), two runs or
+    more.
     """
     middles = [len(side) // 2 for side in sides]
     event = _best((sides[0][: middles[0]], sides[1][: middles[1]]), bound, confidence)

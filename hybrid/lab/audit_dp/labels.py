@@ -14,11 +14,11 @@ import numpy as np
 import pandas as pd
 
 from hybrid.anonymize.options import AnonymizeOptions
-from hybrid.base.arrays import Array, Counts
+from hybrid.base.arrays import Array
 from hybrid.base.errors import HybridError
 from hybrid.base.progress import Progress
 from hybrid.hierarchy import Hierarchy
-from hybrid.lab.audit_dp.attack import BudgetAttack, play
+from hybrid.lab.audit_dp.attack import BudgetAttack, first_distinct, n_equal, n_right, play
 from hybrid.pipeline.amplification import epsilon_for
 from hybrid.pipeline.sampled_labels import DELTAS
 from hybrid.pipeline.table_run import TableRun
@@ -84,10 +84,7 @@ class _Walk:
         return np.stack([one.node_of[column, level] for one, column, level in columns], axis=1)
 
     def release(self, leaves: Array, seed: int) -> Array:
-        """Leaves of the rows that are released of these records.
-
-        None where the run ends without a table.
-        """
+        """Leaves of the rows that are released of these records; none where the run ends without a table."""
         schema = self.pipeline.train.schema
         frame = {
             one.column: pd.Series(one.leaves[column]).astype(DTYPES[schema[one.column].kind])
@@ -120,14 +117,12 @@ def _one_run(
 ) -> Iterator[BudgetAttack]:
     """Guess which canaries were in the table of a single run."""
     drawn = walk.leaves(20 * canaries, rng)
-    first = np.sort(np.unique(walk.cells(drawn), axis=0, return_index=True)[1])[:canaries]
+    first = first_distinct(walk.cells(drawn), canaries)
     each, present = drawn[first], rng.random(len(first)) < 0.5
     table = np.concatenate([np.repeat(each, _worst(walk) - 1, axis=0), each[present]])
     made = walk.cells(walk.release(table[rng.permutation(len(table))], int(rng.integers(2**31))))
-    score = _equal(made, walk.cells(each)) + rng.random(len(each)) / 2
-    order = np.argsort(score)
     half = max(len(each) // 4, 1)
-    right = int(present[order[-half:]].sum() + (~present[order[:half]]).sum())
+    right = n_right(present, n_equal(made, walk.cells(each)) + rng.random(len(each)) / 2, half)
     for point in points:
         lower = epsilon_of_guesses(len(each), 2 * half, right, point.delta, confidence)
         detail = f"{right} of {2 * half} guesses right, {len(each)} canaries"
@@ -136,7 +131,8 @@ def _one_run(
 
 def _pairs(walk: _Walk, rng: np.random.Generator) -> Iterator[tuple[str, Array, Array]]:
     """Neighbouring tables of the games: the canary, and the records beside it."""
-    canary, *others = _apart(walk, rng)
+    drawn = walk.leaves(400, rng)
+    canary, *others = drawn[first_distinct(walk.cells(drawn), 2)]
     twin = _twin(walk, canary, rng)
     for size in dict.fromkeys((walk.k - 1, walk.k, _worst(walk))):
         if size:
@@ -145,12 +141,6 @@ def _pairs(walk: _Walk, rng: np.random.Generator) -> Iterator[tuple[str, Array, 
     yield "in a large class", canary, np.repeat(twin[None], crowd, axis=0)
     if others:
         yield "alone beside a class", canary, np.repeat(others[0][None], crowd, axis=0)
-
-
-def _apart(walk: _Walk, rng: np.random.Generator) -> Array:
-    drawn = walk.leaves(400, rng)
-    found: Array = drawn[np.sort(np.unique(walk.cells(drawn), axis=0, return_index=True)[1])[:2]]
-    return found
 
 
 def _twin(walk: _Walk, canary: Array, rng: np.random.Generator) -> Array:
@@ -184,11 +174,5 @@ def _game(
 
 def _facts(walk: _Walk, made: Array, canary: Array) -> tuple[int, int, int]:
     """Rows released, rows with the canary's labels, and its copies."""
-    labels = _equal(walk.cells(made), walk.cells(canary[None])) if len(made) else [0]
-    return len(made), int(labels[0]), int(_equal(made, canary[None])[0])
-
-
-def _equal(rows: Array, wanted: Array) -> Counts:
-    codes = np.unique(np.concatenate([wanted, rows]), axis=0, return_inverse=True)[1].reshape(-1)
-    found: Counts = np.bincount(codes[len(wanted) :], minlength=int(codes.max()) + 1)[codes[: len(wanted)]]
-    return found
+    labels = n_equal(walk.cells(made), walk.cells(canary[None])) if len(made) else [0]
+    return len(made), int(labels[0]), int(n_equal(made, canary[None])[0])

@@ -18,7 +18,7 @@ from hybrid.base.arrays import Array, Codes, Mask, Numbers
 from hybrid.base.errors import HybridError
 from hybrid.base.progress import Progress
 from hybrid.hierarchy.load import listed_values
-from hybrid.lab.audit_dp.attack import Bound, BudgetAttack, play
+from hybrid.lab.audit_dp.attack import Bound, BudgetAttack, first_distinct, n_equal, n_right, play
 from hybrid.pipeline.config import RunConfig
 from hybrid.pipeline.privacy_statements import stated_budget
 from hybrid.pipeline.table_run import TableRun
@@ -116,14 +116,7 @@ def _some(values: pd.Series, kind: Kind) -> pd.Series:
 def as_frame(schema: Schema, letters: Sequence[Letters], codes: Codes, persons: Codes) -> pd.DataFrame:
     """Table of canaries in the columns of a source.
 
-    Parameters
-    ----------
-    schema : Schema
-        All columns of the source, identifiers too; these name the person.
-    codes : numpy.ndarray, shape (n_rows, n_letters)
-        Positions of values.
-    persons : numpy.ndarray, shape (n_rows,)
-        Person of each row.
+    Identifiers of the schema name the person; ``codes`` are positions of values, shape (n_rows, n_letters).
     """
     values = {one.column.name: one.take(column) for one, column in zip(letters, codes.T, strict=True)}
     for column in schema.having(Role.IDENTIFIER):
@@ -279,29 +272,26 @@ def _one_run(walk: Walk, canaries: int, confidence: float, rng: np.random.Genera
     Other runs, made before, decide what a canary's score is and about how many is guessed.
     """
     stated = walk.stated
-    each = _distinct(walk, canaries, rng)
+    drawn = _random(walk, 20 * canaries, rng)
+    each = drawn[first_distinct(drawn, canaries)]
     pilots = [_played(walk, each, rng) for _ in range(_PILOTS)]
     weights = _fitted(pilots)
 
+    def side(share: float) -> int:
+        return max(int(len(each) * share), 1)
+
     def evidence(share: float) -> tuple[float, float]:
-        guesses = [_right(present, facts @ weights, share) for present, facts in pilots]
-        right, made = (sum(numbers) for numbers in zip(*guesses, strict=True))
-        known = len(each) * len(pilots), made, right
+        right = sum(n_right(present, facts @ weights, side(share)) for present, facts in pilots)
+        known = len(each) * len(pilots), 2 * side(share) * len(pilots), right
         lower = epsilon_of_guesses(*known, stated.delta, confidence)
         return lower, -guesses_p_value(*known, 0.0, stated.delta)
 
     present, facts = _played(walk, each, rng)
-    right, made = _right(present, facts @ weights, max(_GUESSED, key=evidence))
+    guessed = side(max(_GUESSED, key=evidence))
+    right, made = n_right(present, facts @ weights, guessed), 2 * guessed
     lower = epsilon_of_guesses(len(each), made, right, stated.delta, confidence)
     detail = f"{right} of {made} guesses right, {len(each)} canaries"
     return BudgetAttack("one run", "epsilon", stated.epsilon, stated.delta, lower, detail)
-
-
-def _distinct(walk: Walk, canaries: int, rng: np.random.Generator) -> Codes:
-    drawn = _random(walk, 20 * canaries, rng)
-    first = np.sort(np.unique(drawn, axis=0, return_index=True)[1])[:canaries]
-    found: Codes = drawn[first]
-    return found
 
 
 def _random(walk: Walk, n: int, rng: np.random.Generator) -> Codes:
@@ -326,7 +316,7 @@ def _played(walk: Walk, each: Codes, rng: np.random.Generator) -> tuple[Mask, Nu
         return present, np.zeros((len(each), len(sets)))
     drawn = np.stack([one.nearest(made.frame[one.column.name]) for one in walk.letters], axis=1)
     facts = [
-        _equal(drawn[:, some], each[:, some]) / _ROWS_PER_PERSON - _equal(others[:, some], each[:, some])
+        n_equal(drawn[:, some], each[:, some]) / _ROWS_PER_PERSON - n_equal(others[:, some], each[:, some])
         for some in map(list, sets)
     ]
     return present, np.stack([fact - fact.mean() for fact in facts], axis=1)
@@ -339,20 +329,6 @@ def _fitted(pilots: Sequence[tuple[Mask, Numbers]]) -> Numbers:
     spread = facts.T @ facts
     found: Numbers = np.linalg.solve(spread + np.eye(len(spread)) * (1e-3 * np.trace(spread) + 1e-9), facts.T @ present)
     return found
-
-
-def _equal(rows: Codes, wanted: Codes) -> Array:
-    codes = np.unique(np.concatenate([wanted, rows]), axis=0, return_inverse=True)[1].reshape(-1)
-    counts = np.bincount(codes[len(wanted) :], minlength=int(codes.max()) + 1)
-    found: Array = counts[codes[: len(wanted)]]
-    return found
-
-
-def _right(present: Mask, score: Numbers, share: float) -> tuple[int, int]:
-    """Right guesses and all guesses about the highest and lowest scores."""
-    order = np.argsort(score)
-    side = max(int(len(order) * share), 1)
-    return int(present[order[-side:]].sum() + (~present[order[:side]]).sum()), 2 * side
 
 
 _PUBLIC_DRAWS = 400

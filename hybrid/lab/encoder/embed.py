@@ -45,20 +45,7 @@ class Encoder:
     network: Network
 
     def points(self, records: Encoded, shown: Array | None = None) -> Array:
-        """Records as points, hidden columns aside.
-
-        Records of equal content are one point exactly.
-
-        Parameters
-        ----------
-        shown : numpy.ndarray, shape (p,), bool, optional
-            Columns that are not hidden; all by default.
-
-        Returns
-        -------
-        numpy.ndarray, shape (n, dimensions), float64
-            Of length 1, rounded to six decimals.
-        """
+        """Records as points of length 1, rounded to six decimals; equal ones in what is shown are one point."""
         seen = np.ones(records.ranks.shape[1], dtype=bool) if shown is None else shown
         keys = row_keys([np.where(seen, records.ranks + 1, -1)])[0]
         _, rows, inverse = np.unique(keys, return_index=True, return_inverse=True)
@@ -123,19 +110,10 @@ def placed(points: Array) -> Columns:
 
 
 def nearest_groups(references: Array, queries: Array) -> tuple[Array, Array]:
-    """Groups of references at one point, and each query's nearest.
+    """Groups of references at one point (:meth:`Encoder.points`), and the group nearest to each query.
 
-    Parameters
-    ----------
-    references, queries : numpy.ndarray, shapes (n, d) and (m, d)
-        Points as :meth:`Encoder.points` rounds them.
-
-    Returns
-    -------
-    group : numpy.ndarray, shape (n,), int64
-        0..number of groups - 1; rows in one group are tied for every query.
-    near : numpy.ndarray, shape (m,), int64
-        Of equally near groups, which rounding rarely leaves, that of the lowest reference.
+    Rows in one group are tied for every query. Of equally near groups, which rounding rarely leaves, that of the lowest
+    reference.
     """
     scaled = np.rint((references + 1) * 10**DIGITS).astype(np.int64)
     _, first, group = np.unique(row_keys([scaled])[0], return_index=True, return_inverse=True)
@@ -146,10 +124,7 @@ def nearest_groups(references: Array, queries: Array) -> tuple[Array, Array]:
 def trained(context: Context) -> tuple[Embedding, ...]:
     """Embeddings of the judged table by trained encoders, once per context.
 
-    Raises
-    ------
-    ImportError
-        There is no torch.
+    ImportError without torch.
     """
     return context.once("trained encoders", lambda: tuple(_trained(context)))
 

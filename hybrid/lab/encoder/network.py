@@ -15,6 +15,7 @@ import numpy as np
 from hybrid.base.arrays import Array
 from hybrid.base.rng import rng_for
 from hybrid.evaluation.engine.encoding import Encoded, Encoding
+from hybrid.evaluation.engine.space import standard
 from hybrid.evaluation.options import EncoderOptions
 
 MASKED, MISSING, FIRST = 0, 1, 2
@@ -60,14 +61,7 @@ class InputScales:
     def code(self, records: Encoded, shown: Array) -> Coded:
         """Records with only the shown values.
 
-        Categories that the judged table does not have are hidden, too.
-
-        Parameters
-        ----------
-        records : Encoded
-            In the coding that the inputs were learned from.
-        shown : numpy.ndarray, shape (n, p) or (p,), bool
-            False for values that are hidden from the network.
+        Categories that the judged table does not have are hidden, too. ``shown`` has the shape (n, p) or (p,).
         """
         shown = np.broadcast_to(shown, records.ranks.shape)
         values = (records.numbers[:, self.numeric] - self.center) / self.scale
@@ -84,27 +78,17 @@ class InputScales:
 def inputs_of(encoding: Encoding, table: Encoded) -> InputScales:
     """Learn scales and categories from the judged table."""
     numeric, other = np.flatnonzero(encoding.continuous), np.flatnonzero(~encoding.continuous)
-    values = table.numbers[:, numeric]
-    there = ~np.isnan(values)
-    count = np.maximum(there.sum(axis=0), 1)
-    center = np.where(there, values, 0.0).sum(axis=0) / count
-    spread = np.sqrt((np.where(there, values - center, 0.0) ** 2).sum(axis=0) / count)
     known = []
     for column in other:
         ranks = table.ranks[:, column]
         known.append(np.bincount(ranks[ranks >= 0], minlength=int(encoding.cardinality[column])) > 0)
-    return InputScales(numeric, other, center, np.where(spread > 0, spread, 1.0), tuple(known))
+    return InputScales(numeric, other, *standard(table.numbers[:, numeric]), tuple(known))
 
 
 def random_masks(n: int, p: int, rng: np.random.Generator) -> Array:
-    """Random masks of n records.
+    """Random masks of n records; True for values that are shown.
 
     Of p columns 1 to p - 1 are hidden, each number of them as often, and at random which.
-
-    Returns
-    -------
-    numpy.ndarray, shape (n, p), bool
-        True for values that are shown.
     """
     hidden = rng.integers(1, p, size=n)
     place = np.argsort(np.argsort(rng.random((n, p)), axis=1), axis=1)

@@ -1,10 +1,5 @@
 """Training of the encoder. Imported only where torch is needed."""
 
-# The packages used here may be absent when types are checked.
-# mypy: disable-error-code="import-untyped,import-not-found"
-# mypy: allow-subclassing-any, allow-untyped-decorators, allow-untyped-calls
-# mypy: no-warn-unused-ignores, no-warn-return-any
-
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
@@ -29,17 +24,7 @@ def train(
 ) -> Network:
     """Train an encoder to recognize records behind two random masks.
 
-    Parameters
-    ----------
-    network : Network
-        Where training begins; not changed.
-    records, held : Encoded
-        Records to learn from, and those whose loss ends the training.
-
-    Returns
-    -------
-    Network
-        The weights with the smallest loss on the records held back.
+    ``network`` is not changed. The weights are those with the smallest loss on the records held back.
     """
     rng = rng_for(seed, "training")
     drops = torch.Generator().manual_seed(int(rng.integers(2**63)))

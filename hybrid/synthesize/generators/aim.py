@@ -53,16 +53,8 @@ class AimLimits:
 def measure_targets(counter: NoisyCounts, targets: frozenset[int], share: float, cells: int) -> list[Measurement]:
     """Measure the pairs of targets with every other column.
 
-    Which pairs these are is declared, not chosen by the records, so nothing is paid for a choice.
-
-    Parameters
-    ----------
-    counter : NoisyCounts
-        The table, with the budget that is left.
-    share : float
-        Of the budget that is left, in equal parts; in [0, 1).
-    cells : int
-        Cells of the model, at most; pairs beyond them are left out.
+    Which pairs these are is declared, not chosen by the records, so nothing is paid for a choice. They get a ``share``
+    of the budget that is left, in equal parts; pairs beyond the cells of the model are left out.
     """
     wanted = [pair for pair in combinations(range(len(counter.sizes)), 2) if not targets.isdisjoint(pair)]
     kept: list[Clique] = []
@@ -81,14 +73,8 @@ def aim(
 ) -> MarginalModel:
     """Choose and measure pairs until the budget is spent.
 
-    Parameters
-    ----------
-    counter : NoisyCounts
-        The table, with the budget that is left.
-    first : sequence of Measurement
-        Marginals of one column and of targets, measured already.
-    progress : callable
-        Gets the share of the budget that is spent, in thousandths, and 1000.
+    ``first`` are measured already: marginals of one column and of targets. ``progress`` gets the share of the budget
+    that is spent, in thousandths, and 1000.
     """
     measurements = list(first)
     between = max(effort.iterations // 10, 1)

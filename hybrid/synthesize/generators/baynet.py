@@ -102,16 +102,9 @@ def learn_structure(
 ) -> tuple[Node, ...]:
     """Order of the columns with their parents.
 
-    Parameters
-    ----------
-    degree : int
-        Parents of a column at most.
-    max_cells : int
-        Combinations of a column and its parents at most; larger sets of parents are not considered.
-    rng : numpy.random.Generator
-        The first column is drawn from it, and each choice for a finite ``epsilon``.
-    epsilon : float
-        For the d - 1 choices together, by the exponential mechanism; infinite: the best is taken.
+    A column has up to ``degree`` parents, and sets of parents with more than ``max_cells`` combinations are not
+    considered. The first column is random; the d - 1 choices cost ``epsilon`` together, by the exponential mechanism;
+    infinite: the best is taken.
     """
     d = len(codes.sizes)
     if max(codes.sizes) > max_cells:
@@ -171,11 +164,8 @@ def learn_tables(
 ) -> tuple[Array, ...]:
     """Cumulative conditional probabilities of every node, shape (parent states, child states).
 
-    Parameters
-    ----------
-    epsilon : float
-        For all tables together; each measured table gets an equal part, as discrete Laplace noise for one replaced
-        record. Counts below 0 become 0; a parent state without a count is uniform.
+    All tables together cost ``epsilon``; each measured one gets an equal part, as discrete Laplace noise for one
+    replaced record. Counts below 0 become 0; a parent state without a count is uniform.
     """
     shared = _shared(nodes)
     measured = max(len(nodes) - shared, 1)

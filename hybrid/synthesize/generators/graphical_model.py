@@ -49,13 +49,7 @@ class JunctionTree:
 
 
 def junction_tree(sizes: Sequence[int], measured: Iterable[Clique]) -> JunctionTree:
-    """Join columns into a tree of cliques.
-
-    Parameters
-    ----------
-    measured : iterable of tuple of int
-        Sets of columns, each of which lies in one clique of the result.
-    """
+    """Join columns into a tree of cliques, one of which holds each of the measured sets."""
     found = sorted(_maximal(_eliminated(sizes, measured)), key=lambda mask: (-mask.bit_count(), mask))
     cliques = tuple(_columns(mask) for mask in found)
     return JunctionTree(cliques, tuple(_spanning_edges(found)))
@@ -257,10 +251,7 @@ class _Fitting:
 
 @dataclass(frozen=True)
 class _Weighted:
-    """Weighted mean of all noisy counts of one set of columns.
-
-    ``weight`` is 1 / variance.
-    """
+    """Mean of all noisy counts of one set of columns, of weight 1 / variance."""
 
     columns: Clique
     counts: Array
@@ -414,16 +405,6 @@ def draw_rows(model: MarginalModel, n_rows: int, rng: np.random.Generator) -> li
 
     The states of a clique's further columns are spread evenly over the rows that agree in the columns drawn before
     (systematic sampling), so that counts differ from the expected ones by about one row, not by chance.
-
-    Parameters
-    ----------
-    n_rows : int
-        1 or more.
-
-    Returns
-    -------
-    list of numpy.ndarray, each of shape (n_rows,), int32
-        Codes of each column.
     """
     drawn: dict[int, Array] = {}
     tree = model.tree

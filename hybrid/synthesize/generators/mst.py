@@ -65,15 +65,8 @@ class Mst(MarginalGenerator):
 def chosen_tree(counter: NoisyCounts, model: MarginalModel, cells: int) -> Iterator[Clique]:
     """Choose a tree of pairs for half of the budget left.
 
-    Parameters
-    ----------
-    counter : NoisyCounts
-        The table, with the budget that is left.
-    model : MarginalModel
-        Of independent columns. The score of a pair is the sum of absolute differences of its counts from those that
-        the model expects.
-    cells : int
-        Cells of a pair, at most; columns without a pair that is small enough stay apart.
+    The score of a pair is the sum of absolute differences of its counts from those that the model of independent
+    columns expects. Columns without a pair of so few cells stay apart.
     """
     n_columns = len(counter.sizes)
     if n_columns == 1:

@@ -53,13 +53,8 @@ class Intervals:
 def intervals(values: Array, bins: int) -> Intervals:
     """Cut values into intervals of about as many records each.
 
-    Parameters
-    ----------
-    values : numpy.ndarray, shape (n,)
-        n >= 1, no NaN.
-    bins : int
-        1 or more. A value that at least n / bins records have is an interval of its own; so there are up to
-        ``2 * bins + 1``.
+    A value that at least n / bins records have is an interval of its own; so there are up to ``2 * bins + 1``. None is
+    missing.
     """
     distinct, counts = np.unique(values, return_counts=True)
     limit = len(values) / bins
@@ -124,10 +119,7 @@ def _expected(counts: Array, deviations: Array) -> Array:
 def join_rare(measured: Measurement, *, missing: bool) -> Joined:
     """Join the rare states of a column by its noisy counts alone.
 
-    Parameters
-    ----------
-    missing : bool
-        Whether the last state is the missing value. Where it is rare it never comes out.
+    ``missing``: the last state is the missing value. Where it is rare it never comes out.
     """
     counts = measured.counts
     rare = counts < _DEVIATIONS * np.sqrt(measured.variance)
@@ -198,14 +190,9 @@ class NoisyCounts:
         return Measurement(columns, (counts + noise).astype(np.float64), variance)
 
     def worst(self, candidates: Sequence[tuple[Clique, Array, float]], rho: float) -> int:
-        """Position of a candidate whose counts differ much from those expected.
+        """Position of a candidate (columns, expected counts, handicap) whose counts differ much from those expected.
 
-        Parameters
-        ----------
-        candidates : sequence of (columns, expected counts, handicap)
-            The score is the sum of absolute differences less the handicap.
-        rho : float
-            Price of the choice, at most.
+        The score is the sum of absolute differences less the handicap; the choice costs at most ``rho``.
         """
         epsilon = max(Fraction(int(math.sqrt(8 * rho) * _EPSILON_UNITS), _EPSILON_UNITS), _LEAST_EPSILON)
         self._pay("choice of pairs", float(epsilon**2 / 8))

@@ -76,16 +76,7 @@ class RowHistory:
 def past_summaries(features: Mapping[int, Feature], columns: Sequence[Array], counts: Array) -> dict[int, Array]:
     """Summaries that :class:`RowHistory` has before each row.
 
-    Parameters
-    ----------
-    columns : sequence of numpy.ndarray, each of shape (n_rows,)
-        Rows of a person adjacent and in order.
-    counts : numpy.ndarray, shape (n_persons,), int64
-        Rows of each person.
-
-    Returns
-    -------
-    dict of int to numpy.ndarray, each of shape (n_rows,)
+    Rows of a person are adjacent and in order; ``counts`` are the rows of each.
     """
     start = np.repeat(np.cumsum(counts) - counts, counts)
     found = {}
@@ -220,13 +211,7 @@ class RowPlan:
         return cls(*places, tuple(data.features), data.order, lasting)
 
     def draw(self, people: Sequence[Array], draw_row: DrawRow) -> DrawnColumns:
-        """Draw the rows of persons, position by position.
-
-        Parameters
-        ----------
-        people : sequence of numpy.ndarray, each of shape (n_persons,)
-            Drawn records of the person table.
-        """
+        """Draw the rows of drawn persons, position by position."""
         n_persons, counts = len(people[0]), np.rint(people[self.counts_at]).astype(np.int64)
         persons = np.argsort(-counts, kind="stable")
         starts = np.cumsum(counts) - counts

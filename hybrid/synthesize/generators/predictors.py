@@ -84,29 +84,15 @@ as well: postcodes that begin alike lie in one region, and one order by the outc
 def fit_scores(
     codes: Array, feature: Feature, outcome: Array, least: int, weights: Array | None = None
 ) -> CategoryScores:
-    """Order a predictor's categories by their relation to the outcome.
+    """Order a predictor's categories by their relation to the outcome (:func:`level_map`).
 
-    Parameters
-    ----------
-    codes : numpy.ndarray, shape (n,), int32
-        The predictor.
-    feature : Feature
-        Its number of levels, and whether they have an order: an ordered one gets that as a second score, and one whose
-        levels are mostly smaller than a leaf (:data:`MOST_UNSAID`) the order of their texts.
-    outcome : numpy.ndarray, shape (n, d)
-        See :func:`level_map`.
-    least : int
-        Records of a leaf. Levels with fewer records than :func:`least_of_group` say nothing: they get the overall mean.
-        The others' means are shrunk towards it by as many records, so that small levels cannot single records out.
-    weights : numpy.ndarray, shape (n,), optional
-        What each record counts; 1 by default.
+    The first scores are the mean outcomes (up to :data:`MOST_ORDERS`), or the levels' coordinate on the first principal
+    component of these: for two classes and for numbers, the best split by level is a cut in that order (Breiman et al.
+    1984, section 9.4; Coppersmith, Hong, Hosking 1999 for more classes). An ordered predictor gets its order as a
+    second score, and one whose levels are mostly smaller than a leaf (:data:`MOST_UNSAID`) the order of their texts.
 
-    Returns
-    -------
-    CategoryScores
-        The first scores are the mean outcomes (up to :data:`MOST_ORDERS`), or the levels' coordinate on the first
-        principal component of these: for two classes and for numbers, the best split by level is a cut in that order
-        (Breiman et al. 1984, section 9.4; Coppersmith, Hong, Hosking 1999 for more classes).
+    Of leaves of ``least`` records, levels with fewer than :func:`least_of_group` say nothing: they get the overall
+    mean. The others' means are shrunk towards it by as many records, so that small levels cannot single records out.
     """
     counts, fewest = np.bincount(codes, weights, minlength=feature.n_levels), least_of_group(least)
     centered = outcome - np.average(outcome, axis=0, weights=weights)

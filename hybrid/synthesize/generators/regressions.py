@@ -181,15 +181,8 @@ def fit_regression(
 ) -> LinearStep | LogisticStep:
     """Regression of one column on the columns before it.
 
-    Parameters
-    ----------
-    before : sequence of int
-        Positions of its predictors; none: it is drawn from its own mean and deviation, or its own shares.
-    method : {"linear", "logistic"}
-    least : int
-        Records, or persons, that an indicator stands for at least.
-    weights : numpy.ndarray, shape (n_rows,), or None
-        Weight of each record; records of weight 0 are not learned from.
+    Without any it is drawn from its own mean and deviation, or its own shares. An indicator stands for at least
+    ``least`` records, or persons; records of weight 0 are not learned from.
     """
     if weights is not None and not weights.any():
         raise GeneratorError("cart: no record has a person, so that a regression has nothing to learn from")

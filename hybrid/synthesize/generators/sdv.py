@@ -7,11 +7,6 @@ Sources: Xu et al., Modeling Tabular Data using Conditional GAN, NeurIPS 2019, a
 section 4.4); Patki, Wedge, Veeramachaneni, The Synthetic Data Vault, DSAA 2016 (copula).
 """
 
-# The packages used here may be absent when types are checked.
-# mypy: disable-error-code="import-untyped,import-not-found"
-# mypy: allow-subclassing-any, allow-untyped-decorators, allow-untyped-calls
-# mypy: no-warn-unused-ignores, no-warn-return-any
-
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
@@ -267,14 +262,9 @@ class Copula(Sdv):
 
 
 def _with_progress(synthesizer: type, network: type, seed: int, tell: Callable[[Any], None]) -> type:
-    """Seeded subclass of an sdv network that passes on its loss table after every epoch.
+    """Seeded subclass of an sdv synthesizer whose ctgan network tells its losses after every epoch.
 
-    Parameters
-    ----------
-    synthesizer, network : type
-        sdv's class, and ctgan's class that does its work.
-    tell : callable
-        Gets ``loss_values`` (a DataFrame, the last row being of the epoch that just ended).
+    A DataFrame, the last row being of the epoch that just ended.
     """
 
     class EpochCallback(network):

@@ -10,11 +10,6 @@ networks' columns stay states, where a plugin makes numbers of more than ten; ro
 rounded to the nearest that exists; and the model that is kept has no training records and no discriminator.
 """
 
-# The packages used here may be absent when types are checked.
-# mypy: disable-error-code="import-untyped,import-not-found"
-# mypy: allow-subclassing-any, allow-untyped-decorators, allow-untyped-calls
-# mypy: no-warn-unused-ignores, no-warn-return-any
-
 from __future__ import annotations
 
 import contextlib

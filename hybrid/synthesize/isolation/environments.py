@@ -95,12 +95,7 @@ def interpreter(name: str) -> Path | None:
 def install(name: str, progress: Progress = silent) -> Environment:
     """Build an environment, unless it is ready already.
 
-    Raises
-    ------
-    MissingExtraError
-        No Python of the version that the requirements are pinned for was found.
-    GeneratorError
-        Building failed; what was built is removed.
+    MissingExtraError if no Python of the version that the requirements are pinned for was found. What fails is removed.
     """
     folder = root() / name
     make_private(root() / _LOCKS)

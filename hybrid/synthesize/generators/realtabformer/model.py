@@ -3,11 +3,6 @@
 Imported only where torch is needed.
 """
 
-# The packages used here may be absent when types are checked.
-# mypy: disable-error-code="import-untyped,import-not-found"
-# mypy: allow-subclassing-any, allow-untyped-decorators, allow-untyped-calls
-# mypy: no-warn-unused-ignores, no-warn-return-any
-
 from __future__ import annotations
 
 import copy
@@ -72,12 +67,9 @@ class TrainingSettings:
 
 
 def new_network(training: TrainingSettings, **own: Any) -> Any:
-    """An untrained network whose losses are reported; it stops at the overfitting that the options ask for.
+    """An untrained network of single rows, or of rows given parents, whose losses are reported.
 
-    Parameters
-    ----------
-    **own
-        Further arguments of the library's class, which make it one of single rows or one of rows given parents.
+    It stops at the overfitting that the options ask for.
     """
     from realtabformer import REaLTabFormer
     from transformers import TrainerCallback

@@ -11,11 +11,6 @@ shares in a drawn table are closer to what the model learned: the noise of drawi
 touched. Imported only where torch is needed.
 """
 
-# The packages used here may be absent when types are checked.
-# mypy: disable-error-code="import-untyped,import-not-found"
-# mypy: allow-subclassing-any, allow-untyped-decorators, allow-untyped-calls
-# mypy: no-warn-unused-ignores, no-warn-return-any
-
 from __future__ import annotations
 
 import itertools
@@ -31,25 +26,11 @@ TIME_DIM = 128
 
 
 class Denoiser(nn.Module):
-    """Network that predicts clean-state logits and velocities.
+    """Network that predicts logits of every discrete column's clean state, and a velocity for every continuous one.
 
-    Logits for every discrete column, a velocity for every continuous one.
-
-    Before training it predicts exactly the marginal distributions: the last layer's weights are zero and its
-    biases the log frequencies.
-
-    Parameters
-    ----------
-    log_frequencies : Tensor, shape (n_states,)
-        Of the states of all discrete columns, one after the other.
-    n_continuous : int
-        Columns of numbers.
-    layers : sequence of int
-        Widths of the hidden layers.
-    dropout : float
-        Share of hidden units dropped while training.
-    given : tuple of int
-        States and numbers of what is known of a record beforehand; (0, 0): nothing is.
+    Before training it predicts exactly the marginal distributions: the last layer's weights are zero and its biases the
+    log frequencies of the states of all discrete columns. ``given``: states and numbers of what is known of a record
+    beforehand; (0, 0): nothing is.
     """
 
     def __init__(
@@ -85,23 +66,10 @@ class Denoiser(nn.Module):
     def forward(
         self, states: Tensor, numbers: Tensor, time: Tensor, given: tuple[Tensor, Tensor] | None = None
     ) -> tuple[Tensor, Tensor]:
-        """Predict.
+        """Predict logits (n, n_states) and velocities from noisy states and noisy numbers.
 
-        Parameters
-        ----------
-        states : Tensor, shape (n, n_discrete), int64
-            Noisy states, numbered through all columns.
-        numbers : Tensor, shape (n, n_continuous), float32
-            Noisy numbers.
-        time : Tensor, shape (n,), float32
-            0 clean .. 1 pure noise.
-        given : tuple of Tensor, shapes (n, n_given), int64, and (n, n_numbers), float32
-            What is known of each record; states are numbered through all columns.
-
-        Returns
-        -------
-        logits : Tensor, shape (n, n_states)
-        velocity : Tensor, shape (n, n_continuous)
+        States are numbered through all columns. ``time``: 0 clean .. 1 pure noise. ``given``: states and numbers known
+        of each record.
         """
         hidden = self.time(_wave(time))
         if states.shape[1]:
@@ -158,14 +126,10 @@ class Draws:
         )
 
     def move(self, weights: Tensor, here: Tensor) -> Tensor:
-        """Choose a state (n,) per record.
+        """Choose a state (n,) per record, by weights proportional to the probabilities.
 
-        Parameters
-        ----------
-        weights : Tensor, shape (n, n_states)
-            Proportional to the probabilities.
-        here : Tensor, shape (n, 1), int64
-            The present states. Records in the same one that are about as likely to stay are the similar ones.
+        ``here`` are the present states, shape (n, 1). Records in the same one that are about as likely to stay are the
+        similar ones.
         """
         n, n_states = weights.shape
         cumulated = weights.cumsum(1)
@@ -244,13 +208,7 @@ class Diffusion:
 
     @torch.no_grad()
     def draw(self, network: Predict, n: int, n_continuous: int, steps: int, draws: Draws) -> tuple[Tensor, Tensor]:
-        """Denoise ``n`` records in ``steps`` strides.
-
-        Returns
-        -------
-        states : Tensor, shape (n, n_discrete), int64, numbered through all columns
-        numbers : Tensor, shape (n, n_continuous), float32
-        """
+        """Denoise ``n`` records in ``steps`` strides: their states, numbered through all columns, and numbers."""
         states = self.fresh_states(n, draws)
         numbers = draws.normal(n, n_continuous)
         times = LAST_TIME * torch.linspace(1, 0, steps + 1, device=self.prior.device) ** STRIDE_POWER

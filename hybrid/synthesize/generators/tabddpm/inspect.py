@@ -7,11 +7,6 @@ Records of rare people are hard for any network: what reference people with simi
 taken off (Bertran et al., NeurIPS 2023, arXiv:2307.03694). Imported only where torch is needed.
 """
 
-# The packages used here may be absent when types are checked.
-# mypy: disable-error-code="import-untyped,import-not-found"
-# mypy: allow-subclassing-any, allow-untyped-decorators, allow-untyped-calls
-# mypy: no-warn-unused-ignores, no-warn-return-any
-
 from __future__ import annotations
 
 import numpy as np

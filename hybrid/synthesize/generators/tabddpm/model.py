@@ -3,11 +3,6 @@
 Imported only where torch is needed.
 """
 
-# The packages used here may be absent when types are checked.
-# mypy: disable-error-code="import-untyped,import-not-found"
-# mypy: allow-subclassing-any, allow-untyped-decorators, allow-untyped-calls
-# mypy: no-warn-unused-ignores, no-warn-return-any
-
 from __future__ import annotations
 
 import json

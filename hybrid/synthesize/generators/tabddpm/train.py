@@ -1,10 +1,5 @@
 """Training of the denoiser, with checkpoints and a watch on overfitting. Imported only where torch is needed."""
 
-# The packages used here may be absent when types are checked.
-# mypy: disable-error-code="import-untyped,import-not-found"
-# mypy: allow-subclassing-any, allow-untyped-decorators, allow-untyped-calls
-# mypy: no-warn-unused-ignores, no-warn-return-any
-
 from __future__ import annotations
 
 import copy
@@ -171,16 +166,9 @@ def train(
 ) -> dict[float, Denoiser]:
     """Minimize the diffusion's loss; return averaged networks by level of overfitting, ready to sample from.
 
-    It is a single one, at 0, where no overfitting is watched.
-
-    Parameters
-    ----------
-    states, numbers : Tensor, shapes (n, n_discrete) and (n, n_continuous)
-        The clean records, on the network's device.
-    unfinished : Path, optional
-        A folder for checkpoints; training continues from the one in it to the same result.
-    given : tuple of Tensor, optional
-        What is known of each record, as :meth:`Denoiser.forward` takes it. Not with ``options.overfit``.
+    It is a single one, at 0, where no overfitting is watched. Training continues from the checkpoint in the folder
+    ``unfinished`` to the same result. ``given`` is what is known of each record, as :meth:`Denoiser.forward` takes it;
+    not with ``options.overfit``.
     """
     watch, states, numbers = _hold_back(diffusion, states, numbers, options, rng)
     batch = min(options.batch_size, len(states))
