@@ -39,6 +39,7 @@ from hybrid.synthesize.generators.person_rows import (
     person_table,
     training_rows,
 )
+from hybrid.synthesize.generators.recurrence import MOST_ROWS, Recurrence, earlier_rows, fit_recurrence
 from hybrid.synthesize.generators.regressions import LinearStep, LogisticStep, Method, fit_regression, refuse_methods
 from hybrid.synthesize.generators.trees import DonorTree, K, TreeLimits, grow, occurrences, only, person_weights
 from hybrid.synthesize.protocol import Children, Cost, DrawnColumns, Encoded, Encoding, Feature
@@ -453,6 +454,8 @@ class CartSequenceModel:
     """One per column of a row, in the order of drawing; the column that orders them first."""
     repeats: Mapping[int, RepeatTree]
     """Of the columns whose value often is that of the row before."""
+    recurrences: Mapping[int, Recurrence]
+    """Of the columns whose categories come otherwise than the trees draw them in rows of one parent."""
     smoothers: Mapping[int, Smoother]
     """Of the columns of a row."""
 
@@ -467,9 +470,17 @@ class CartSequenceModel:
         people = self.people.columns(n, int(rng.integers(2**31)), given)
         if self.ends is not None:
             people = self.ends.columns(n, int(rng.integers(2**31)), people)
-        return self.plan.draw(people, lambda known, before, position: self._row(known, before, position, rng))
+        tallies = {at: one.tally(n) for at, one in self.recurrences.items()}
+        return self.plan.draw(people, lambda known, before, position: self._row(known, before, position, tallies, rng))
 
-    def _row(self, known: Known, before: Sequence[Array], position: int, rng: np.random.Generator) -> list[Array]:
+    def _row(
+        self,
+        known: Known,
+        before: Sequence[Array],
+        position: int,
+        tallies: Mapping[int, Array],
+        rng: np.random.Generator,
+    ) -> list[Array]:
         row: dict[int, Array] = {}
         for step in self.steps:
             last = before[step.target]
@@ -478,20 +489,42 @@ class CartSequenceModel:
                 gap = np.zeros(len(last)) if first else self._new(step, known, len(last), rng)
                 row[step.target] = known[TIME] = self.plan.time(known, gap, last, position)
             else:
-                row[step.target] = known[f"{ROW}{step.target}"] = self._value(step, known, last, position, rng)
+                earlier = tallies[step.target][: len(last)] if step.target in tallies else None
+                row[step.target] = value = self._value(step, known, last, position, earlier, rng)
+                known[f"{ROW}{step.target}"] = value
+                if earlier is not None:
+                    earlier[np.arange(len(value)), value] += 1
         return [row[at] for at in range(len(self.plan.features))]
 
-    def _value(self, step: DonorTree[str], known: Known, last: Array, position: int, rng: np.random.Generator) -> Array:
-        new = self._new(step, known, len(last), rng)
-        if position == 0 or step.target not in self.repeats:
-            return new
-        same = self.repeats[step.target].draw(known, last, rng)
+    def _value(
+        self,
+        step: DonorTree[str],
+        known: Known,
+        last: Array,
+        position: int,
+        earlier: Array | None,
+        rng: np.random.Generator,
+    ) -> Array:
+        def new(rows: Array) -> Array:
+            return self._new(step, only(known, rows), len(rows), rng)
+
+        everything = np.arange(len(last))
+        if position == 0:
+            return new(everything)
+        repeats = self.repeats.get(step.target)
+        if earlier is not None:
+            drawn = self.recurrences[step.target].draw(new, earlier, None if repeats is None else last, rng)
+        else:
+            drawn = new(everything)
+        if repeats is None:
+            return drawn
+        same = repeats.draw(known, last, rng)
         for _ in range(MOST_TRIES):
-            equal = np.flatnonzero(~same & (new == last))
+            equal = np.flatnonzero(~same & (drawn == last))
             if not len(equal):
                 break
-            new[equal] = self._new(step, {name: column[equal] for name, column in known.items()}, len(equal), rng)
-        return np.where(same, last, new)
+            drawn[equal] = new(equal)
+        return np.where(same, last, drawn)
 
     def _new(self, step: DonorTree[str], known: Known, n_rows: int, rng: np.random.Generator) -> Array:
         new, smoother = step.draw(known, n_rows, rng), self.smoothers.get(step.target)
@@ -514,12 +547,13 @@ def _learn_children(data: Children, options: CartOptions, seed: int, progress: P
     rows, rng = training_rows(data, table, plan), rng_for(seed, "cart sequences fit")
     targets = list(dict.fromkeys([*([] if order is None else [order]), *drawing_order(data, first[1], limits.least)]))
     steps, repeats = _grow_all(rows, targets, order, limits, rng, progress)
+    recurrences = {step.target: one for step in steps if (one := _recurrence(rows, step, repeats, limits, seed))}
     smoothers = {}
     for at, feature in enumerate(data.features):
         if holders and (at == order or not feature.is_discrete):
             used = rows.later if at == order else np.arange(len(rows.persons))
             smoothers[at] = Smoother.of(rows.targets[at][used], holders, rows.persons[used])
-    return CartSequenceModel(people, ends, plan, tuple(steps), repeats, smoothers)
+    return CartSequenceModel(people, ends, plan, tuple(steps), repeats, recurrences, smoothers)
 
 
 def _learn_people(
@@ -559,6 +593,27 @@ def _grow_all(
         drawn.append(TIME if target == order else f"{ROW}{target}")
         progress("fit rows of persons", number + 1, len(targets))
     return steps, repeats
+
+
+def _recurrence(
+    rows: TrainingRows, step: DonorTree[str], repeats: Mapping[int, RepeatTree], limits: TreeLimits, seed: int
+) -> Recurrence | None:
+    """Weights of the column's categories, from rows that follow another one and do not repeat its value."""
+    feature, values = rows.kind(step.target), rows.targets[step.target]
+    if not feature.is_discrete:
+        return None
+    rng = rng_for(seed, "cart recurrence", step.target)
+    repeated, before = step.target in repeats, rows.known[f"{BEFORE}{step.target}"]
+    used = np.setdiff1d(rows.later, rows.repeated(step.target)) if repeated else rows.later
+    used = np.sort(rng.permutation(used)[:MOST_ROWS])
+    earlier = earlier_rows(values, rows.first[rows.owner], feature.n_levels)[used]
+    known = only({name: rows.known[name] for name in step.predictors}, used)
+
+    def propose(places: Array) -> Array:
+        return step.draw(only(known, places), len(places), rng)
+
+    avoided = before[used] if repeated else None
+    return fit_recurrence(feature, values[used], earlier, rows.persons[used], propose, avoided, limits.least, rng)
 
 
 def _grow_repeats(
