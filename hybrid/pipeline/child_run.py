@@ -29,7 +29,15 @@ from hybrid.hierarchy import Hierarchy
 from hybrid.hierarchy.load import load_hierarchies
 from hybrid.pipeline.anonymization import Anonymization
 from hybrid.pipeline.beside import Beside
-from hybrid.pipeline.child_draw import Anchor, ChildDraw, DrawnParents, find_anchors, find_floors, renamed, with_columns_of
+from hybrid.pipeline.child_draw import (
+    Anchor,
+    ChildDraw,
+    DrawnParents,
+    find_anchors,
+    find_floors,
+    renamed,
+    with_columns_of,
+)
 from hybrid.pipeline.config import RunConfig
 from hybrid.pipeline.event_labels import EventAnonymization, beside_persons
 from hybrid.pipeline.generation import Generated
@@ -396,7 +404,9 @@ class ChildRun(TableRun):
         hierarchies = self.inputs.hierarchies
         (_, true, above), learned = self._of_parents, self.link.dependable(self.link.parent.learned)
         starts = {
-            one.column: Start(*(parents.frame[one.parent].take(above).reset_index(drop=True) for parents in (true, learned)))
+            one.column: Start(
+                *(parents.frame[one.parent].take(above).reset_index(drop=True) for parents in (true, learned))
+            )
             for one in self._anchors
         }
         found = protect(own, chosen, rng, k, hierarchies, ties=ties, starts=starts, decided=self.decided)

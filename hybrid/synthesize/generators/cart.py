@@ -30,6 +30,7 @@ from hybrid.base.rng import rng_for
 from hybrid.synthesize.generators.person_rows import (
     BEFORE,
     PERSON,
+    POSITION,
     ROW,
     TIME,
     Known,
@@ -39,7 +40,14 @@ from hybrid.synthesize.generators.person_rows import (
     person_table,
     training_rows,
 )
-from hybrid.synthesize.generators.recurrence import MOST_ROWS, Recurrence, earlier_rows, fit_recurrence
+from hybrid.synthesize.generators.recurrence import (
+    MOST_LEVELS,
+    MOST_ROWS,
+    CategoryRows,
+    Recurrence,
+    earlier_rows,
+    fit_recurrence,
+)
 from hybrid.synthesize.generators.regressions import LinearStep, LogisticStep, Method, fit_regression, refuse_methods
 from hybrid.synthesize.generators.trees import DonorTree, K, TreeLimits, grow, occurrences, only, person_weights
 from hybrid.synthesize.protocol import Children, Cost, DrawnColumns, Encoded, Encoding, Feature
@@ -99,6 +107,8 @@ class Smoother:
         below, above = np.append(-np.inf, self.common)[gap], np.append(self.common, np.inf)[gap]
         low = np.where(self.crowded[gap], np.maximum(np.minimum(low, rare), below), low)
         high = np.where(self.crowded[gap], np.minimum(np.maximum(high, rare), above), high)
+        low = np.where(rare > 0, np.maximum(low, 0), low)  # An interval of credits and debits would have both signs.
+        high = np.where(rare < 0, np.minimum(high, 0), high)
         along = rng.random(len(at))
         smoothed[spread] = (1 - along) * low + along * high
         return smoothed
@@ -417,6 +427,8 @@ def _people_apart(column: Array, persons: Array) -> int:
 
 MOST_TRIES = 10
 """Draws, at most, of a value that must differ from that of the row before."""
+EARLIER = "earlier "
+"""Names of the numbers of a parent's earlier rows by category of a column, with its position; shape (n, n_levels)."""
 USUAL = "usual"
 """Name of the share of people like the row's person who have the value of the row before."""
 
@@ -470,17 +482,15 @@ class CartSequenceModel:
         people = self.people.columns(n, int(rng.integers(2**31)), given)
         if self.ends is not None:
             people = self.ends.columns(n, int(rng.integers(2**31)), people)
-        tallies = {at: one.tally(n) for at, one in self.recurrences.items()}
-        return self.plan.draw(people, lambda known, before, position: self._row(known, before, position, tallies, rng))
+        tallies = {f"{EARLIER}{at}": one.tally(n) for at, one in self.recurrences.items()}
 
-    def _row(
-        self,
-        known: Known,
-        before: Sequence[Array],
-        position: int,
-        tallies: Mapping[int, Array],
-        rng: np.random.Generator,
-    ) -> list[Array]:
+        def row(known: Known, before: Sequence[Array], position: int) -> list[Array]:
+            seen = {name: tally[: len(known[POSITION])] for name, tally in tallies.items()}
+            return self._row(known | seen, before, position, rng)
+
+        return self.plan.draw(people, row)
+
+    def _row(self, known: Known, before: Sequence[Array], position: int, rng: np.random.Generator) -> list[Array]:
         row: dict[int, Array] = {}
         for step in self.steps:
             last = before[step.target]
@@ -489,42 +499,32 @@ class CartSequenceModel:
                 gap = np.zeros(len(last)) if first else self._new(step, known, len(last), rng)
                 row[step.target] = known[TIME] = self.plan.time(known, gap, last, position)
             else:
-                earlier = tallies[step.target][: len(last)] if step.target in tallies else None
-                row[step.target] = value = self._value(step, known, last, position, earlier, rng)
+                row[step.target] = value = self._value(step, known, last, position, rng)
                 known[f"{ROW}{step.target}"] = value
-                if earlier is not None:
-                    earlier[np.arange(len(value)), value] += 1
+                if step.target in self.recurrences:
+                    known[f"{EARLIER}{step.target}"][np.arange(len(last)), value] += 1
         return [row[at] for at in range(len(self.plan.features))]
 
-    def _value(
-        self,
-        step: DonorTree[str],
-        known: Known,
-        last: Array,
-        position: int,
-        earlier: Array | None,
-        rng: np.random.Generator,
-    ) -> Array:
-        def new(rows: Array) -> Array:
+    def _value(self, step: DonorTree[str], known: Known, last: Array, position: int, rng: np.random.Generator) -> Array:
+        def propose(rows: Array) -> Array:
             return self._new(step, only(known, rows), len(rows), rng)
 
-        everything = np.arange(len(last))
-        if position == 0:
-            return new(everything)
-        repeats = self.repeats.get(step.target)
-        if earlier is not None:
-            drawn = self.recurrences[step.target].draw(new, earlier, None if repeats is None else last, rng)
+        if position == 0 or step.target not in {*self.repeats, *self.recurrences}:
+            return self._new(step, known, len(last), rng)
+        repeats, recurrence = self.repeats.get(step.target), self.recurrences.get(step.target)
+        if recurrence is None:
+            new = propose(np.arange(len(last)))
         else:
-            drawn = new(everything)
+            new = recurrence.draw(propose, known[f"{EARLIER}{step.target}"], None if repeats is None else last, rng)
         if repeats is None:
-            return drawn
+            return new
         same = repeats.draw(known, last, rng)
         for _ in range(MOST_TRIES):
-            equal = np.flatnonzero(~same & (drawn == last))
+            equal = np.flatnonzero(~same & (new == last))
             if not len(equal):
                 break
-            drawn[equal] = new(equal)
-        return np.where(same, last, drawn)
+            new[equal] = propose(equal)
+        return np.where(same, last, new)
 
     def _new(self, step: DonorTree[str], known: Known, n_rows: int, rng: np.random.Generator) -> Array:
         new, smoother = step.draw(known, n_rows, rng), self.smoothers.get(step.target)
@@ -561,7 +561,7 @@ def _learn_people(
 ) -> tuple[CartModel, CartModel | None]:
     """Trees of the person table; where persons have no rows, those of the extent of the rows are apart."""
     encoded, rows, given = table.encoded, data.counts > 0, table.n_static if data.given else 0
-    if rows.all() or table.first_at is None or not rows.any():
+    if rows.all() or table.counts_at + 1 == len(encoded.features) or not rows.any():
         return _learn_rows(encoded, options, seed, progress, given), None
     some = table.counts_at + 1
     people = Encoded(encoded.features[:some], encoded.columns[:some], encoded.persons)
@@ -599,21 +599,24 @@ def _recurrence(
     rows: TrainingRows, step: DonorTree[str], repeats: Mapping[int, RepeatTree], limits: TreeLimits, seed: int
 ) -> Recurrence | None:
     """Weights of the column's categories, from rows that follow another one and do not repeat its value."""
-    feature, values = rows.kind(step.target), rows.targets[step.target]
-    if not feature.is_discrete:
+    target, n_levels = step.target, rows.kind(step.target).n_levels
+    if not 1 < n_levels <= MOST_LEVELS:
         return None
-    rng = rng_for(seed, "cart recurrence", step.target)
-    repeated, before = step.target in repeats, rows.known[f"{BEFORE}{step.target}"]
-    used = np.setdiff1d(rows.later, rows.repeated(step.target)) if repeated else rows.later
-    used = np.sort(rng.permutation(used)[:MOST_ROWS])
-    earlier = earlier_rows(values, rows.first[rows.owner], feature.n_levels)[used]
-    known = only({name: rows.known[name] for name in step.predictors}, used)
+    rng, values = rng_for(seed, "cart recurrence", target), rows.targets[target]
+    drawn = np.setdiff1d(rows.later, rows.repeated(target)) if target in repeats else rows.later
+    used = np.sort(rng.permutation(drawn)[:MOST_ROWS])
+    known = {name: rows.known[name][used] for name in step.predictors}
 
     def propose(places: Array) -> Array:
         return step.draw(only(known, places), len(places), rng)
 
-    avoided = before[used] if repeated else None
-    return fit_recurrence(feature, values[used], earlier, rows.persons[used], propose, avoided, limits.least, rng)
+    learned = CategoryRows(
+        values[used],
+        earlier_rows(values, rows.first[rows.owner], n_levels)[used],
+        rows.persons[used],
+        rows.known[f"{BEFORE}{target}"][used] if target in repeats else None,
+    )
+    return fit_recurrence(learned, propose, limits.least, rng)
 
 
 def _grow_repeats(

@@ -12,8 +12,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from hybrid.base.arrays import Array
-from hybrid.synthesize.protocol import Feature
+from hybrid.base.arrays import Array, Mask
 from hybrid.table.holders import n_with_key
 
 MOST_LEVELS = 100
@@ -25,7 +24,7 @@ MOST_ROWS = 20_000
 LEAST_SHARE = 0.05
 """Share of the rows with another number of earlier rows, beyond chance, from which on there are weights."""
 ERRORS = 3.0
-"""Standard errors that chance explains."""
+"""The same in standard errors of a share of half of the persons."""
 ROUNDS = 4
 """Draws, each of which corrects the weights by what it shows too often."""
 PROPOSALS = 8
@@ -108,27 +107,45 @@ def earlier_rows(values: Array, first: Array, n_levels: int) -> Array:
     return counts
 
 
-def fit_recurrence(
-    feature: Feature,
-    values: Array,
-    earlier: Array,
-    persons: Array,
-    propose: Propose,
-    avoided: Array | None,
-    least: int,
-    rng: np.random.Generator,
-) -> Recurrence | None:
-    """Fit weights so that what is drawn recurs as often as the training rows do.
+@dataclass(frozen=True)
+class CategoryRows:
+    """Rows that follow another one of their parent, in one column of categories.
+
+    Parameters
+    ----------
+    values, persons : numpy.ndarray, shape (n,), int
+    earlier : numpy.ndarray, shape (n, n_levels)
+        Numbers of earlier rows by category.
+    avoided : numpy.ndarray, shape (n,), optional
+        A category that each row does not have.
+    """
+
+    values: Array
+    earlier: Array
+    persons: Array
+    avoided: Array | None = None
+
+    def counts(self, drawn: Array) -> Array:
+        """How many earlier rows have the category drawn for each row, up to :data:`MOST_EARLIER`; shape (n,)."""
+        counts: Array = np.minimum(np.take_along_axis(self.earlier, drawn[:, None], axis=1)[:, 0], MOST_EARLIER)
+        return counts
+
+    def cells(self, drawn: Array, rows: Mask | slice = slice(None)) -> Array:
+        """Numbers of rows by category and earlier rows with it; shape (n_levels, MOST_EARLIER + 1)."""
+        cells = np.zeros((self.earlier.shape[1], MOST_EARLIER + 1))
+        np.add.at(cells, (drawn[rows], self.counts(drawn)[rows]), 1.0)
+        return cells
+
+
+def fit_recurrence(rows: CategoryRows, propose: Propose, least: int, rng: np.random.Generator) -> Recurrence | None:
+    """Fit weights so that what is drawn recurs as often as in the training rows.
 
     Each round draws a category for every row, given its real earlier rows, and multiplies the weights by how much rarer
     the drawn numbers of earlier rows are than the real ones.
 
     Parameters
     ----------
-    values, persons : numpy.ndarray, shape (n,), int
-        Categories of rows that follow another one, and their persons.
-    earlier : numpy.ndarray, shape (n, n_levels)
-    propose, avoided
+    propose
         As for :meth:`Recurrence.draw`.
     least : int
         Persons who must have a category once more, or none does.
@@ -136,29 +153,21 @@ def fit_recurrence(
     Returns
     -------
     Recurrence or None
-        None where the categories recur about as often as the tree draws them.
+        None where categories recur about as often as the tree draws them.
     """
-    people = n_with_key(persons)
-    if not 1 < feature.n_levels <= MOST_LEVELS or people < least:
+    people = n_with_key(rows.persons)
+    if people < least:
         return None
-    flat = Recurrence(np.ones((feature.n_levels, MOST_EARLIER + 1)))
-
-    def cells(drawn: Array) -> Array:
-        counts = np.minimum(np.take_along_axis(earlier, drawn[:, None], axis=1)[:, 0], MOST_EARLIER)
-        shape = flat.weights.shape
-        return np.bincount(drawn * shape[1] + counts, minlength=shape[0] * shape[1]).reshape(shape).astype(float)
-
-    seen, counts = cells(values), np.minimum(np.take_along_axis(earlier, values[:, None], axis=1)[:, 0], MOST_EARLIER)
-    for number in range(MOST_EARLIER + 1):
-        if n_with_key(persons[counts == number]) < least:
-            seen[:, number] = 0
-    found = flat
+    counts = rows.counts(rows.values)
+    enough = [number for number in range(MOST_EARLIER + 1) if n_with_key(rows.persons[counts == number]) >= least]
+    real = rows.cells(rows.values, np.isin(counts, enough))
+    found = Recurrence(np.ones_like(real))
     for number in range(ROUNDS):
-        made = cells(found.draw(propose, earlier, avoided, rng))
-        whole, drawn = seen.sum(axis=0), made.sum(axis=0)
-        unlike = float(np.abs(whole - drawn).sum()) / 2 / len(values)
-        if not number and unlike < max(LEAST_SHARE, ERRORS * 0.5 / np.sqrt(people)):
+        drawn = rows.cells(found.draw(propose, rows.earlier, rows.avoided, rng))
+        pooled = real.sum(axis=0), drawn.sum(axis=0)
+        unlike = float(np.abs(pooled[0] - pooled[1]).sum()) / 2 / len(counts)
+        if number == 0 and unlike < max(LEAST_SHARE, ERRORS / 2 / np.sqrt(people)):
             return None
-        pooled = np.where(drawn > 0, whole / np.maximum(drawn, 1), 1.0)
-        found = Recurrence(found.weights * (seen + SHRINKAGE * pooled) / (made + SHRINKAGE))
+        rarer = np.where(pooled[1] > 0, pooled[0] / np.maximum(pooled[1], 1), 1.0)
+        found = Recurrence(found.weights * (real + SHRINKAGE * rarer) / (drawn + SHRINKAGE))
     return found
