@@ -107,8 +107,6 @@ class Smoother:
         below, above = np.append(-np.inf, self.common)[gap], np.append(self.common, np.inf)[gap]
         low = np.where(self.crowded[gap], np.maximum(np.minimum(low, rare), below), low)
         high = np.where(self.crowded[gap], np.minimum(np.maximum(high, rare), above), high)
-        low = np.where(rare > 0, np.maximum(low, 0), low)  # An interval of credits and debits would have both signs.
-        high = np.where(rare < 0, np.minimum(high, 0), high)
         along = rng.random(len(at))
         smoothed[spread] = (1 - along) * low + along * high
         return smoothed

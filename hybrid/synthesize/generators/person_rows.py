@@ -27,8 +27,9 @@ MOST_SUMMARIES = 16
 LEAST_ALIKE = 0.02
 """Likeness of successive rows (correlation of ranks, or agreement beyond chance) from which a column is summarized."""
 
-LEAST_MEAN = 0.1
-"""The same, from which the mean of a person's rows is drawn before the rows."""
+LEAST_MEAN = 0.3
+"""The same, from which the mean of a person's rows is drawn before the rows, unless half of all rows have one number: a
+fee of 0 depends on what was booked, not on the mean of all fees."""
 LEAST_AVERAGED = 3
 """Rows of a person whose mean is drawn: of fewer, one row says nearly as much of the next as the mean does."""
 LEAST_MANY = 100
@@ -186,7 +187,7 @@ def person_table(data: Children) -> PersonTable:
         features += [_number(f"first {feature.name}"), _number(f"span of {feature.name}")]
     averaged = int((counts >= LEAST_AVERAGED).sum()) >= LEAST_MANY
     for at, feature in lasting_columns(data.features, data.columns, counts, LEAST_MEAN).items():
-        if averaged and not feature.is_discrete and at != data.order:
+        if averaged and not feature.is_discrete and at != data.order and not _has_spike(data.columns[at]):
             columns.append(_mean(data.columns[at], counts))
             features.append(_number(f"mean of {feature.name}"))
     return PersonTable(Encoded(features, columns, static.persons), len(static.features), first_at, len(static.features))
@@ -194,6 +195,11 @@ def person_table(data: Children) -> PersonTable:
 
 def _number(name: str, missing: bool = True) -> Feature:
     return Feature(name, 0, ordered=True, missing=missing)
+
+
+def _has_spike(values: Array) -> bool:
+    counts = np.unique(values, return_counts=True)[1]
+    return bool(2 * counts.max() >= counts.sum())
 
 
 def _mean(values: Array, counts: Array) -> Array:
