@@ -319,7 +319,7 @@ class ChildDraw:
             whole = with_columns_of(table, drawn.people, drawn.persons[owners], self.static)
             return replace(form.decode(whole.only(encoded.schema.names)), named_persons=owners)
 
-        bounds = Bounds(self.floors, anchors, drawn.table)
+        bounds = Bounds(self.floors, drawn.table, anchors)
         table, found = _held(draw, self.rules, bounds, len(drawn.table), frozenset(self.static.values()), drawing)
         left_out = len(learned) - len(form.learned)
         return table, replace(found, left_out=left_out, records=len(learned)) if self.rules else None
@@ -339,8 +339,8 @@ class Bounds:
     """Dates of drawn parents that no row is before, and ranges of learned dates that no row is beyond."""
 
     floors: Sequence[Floor]
-    anchors: Sequence[Anchor]
     parents: Table
+    anchors: Sequence[Anchor] = ()
 
     def broken(self, table: Table) -> Mask:
         low = (one.below(table, self.parents, table.persons) for one in self.floors)

@@ -10,7 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from hybrid.constraints import Rules
-from hybrid.pipeline.child_draw import DATED_ROUNDS, Bounds, _held, find_anchors, find_floors
+from hybrid.pipeline.child_draw import DATED_ROUNDS, Anchor, Bounds, _held, find_anchors, find_floors
 from hybrid.table import Table
 from hybrid.table.read_options import ReadOptions
 from hybrid.table.typed_table import read_frame
@@ -61,8 +61,28 @@ def test_drawn_dates_stay_within_those_learned() -> None:
     owners = np.arange(3)
     (anchor,) = find_anchors(raw, parents, owners)
     drawn = anchor.encode(raw, parents, owners)
-    back = anchor.within(learned).decode(drawn, parents, owners, raw.schema["day"])
+    anchor = anchor.within(learned)
+    back = anchor.decode(drawn, parents, owners, raw.schema["day"])
+    assert anchor.beyond(back, parents, owners).tolist() == [False, False, True]
+    back = anchor.clipped(back, parents, owners)
     assert back.frame["day"].max() == learned.frame["day"].max(), "a single person's last date does not come out"
+
+
+def test_a_date_beyond_those_learned_is_drawn_again() -> None:
+    """Who opens an account shortly before the end of a study opened it on its last day, of whom nobody did."""
+    parents, _ = _tables([0, 30], [0], [0])
+    _, learned = _tables([0], [0, 40], [0, 0])
+    anchor = Anchor("day", "start", later=True).within(learned)
+    rng = np.random.default_rng(1)
+
+    def draw(places: np.ndarray, _: int) -> Table:
+        at = np.repeat(places, 40)
+        return replace(_tables([0, 30], list(rng.integers(0, 30, len(at))), list(at))[1], named_persons=at)
+
+    table, _ = _held(draw, Rules(), Bounds((), parents, [anchor]), 2, frozenset(), seed=1)
+    days = (table.frame["day"] - pd.Timestamp("2020-01-01")).dt.days.to_numpy()
+    assert len(days) == 80 and days.max() <= 40 and (days == 40).sum() < 12
+    assert (days[table.persons == 0] < 30).all() and (days[table.persons == 1] >= 30).all()
 
 
 def _accounts(n: int, gaps: np.ndarray, owners: np.ndarray) -> tuple[Table, Table]:
