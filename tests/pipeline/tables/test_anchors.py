@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from pathlib import Path
 
 import numpy as np
 import pandas as pd
@@ -11,6 +12,8 @@ from hypothesis import strategies as st
 
 from hybrid.constraints import Rules
 from hybrid.pipeline.child_draw import DATED_ROUNDS, Anchor, Bounds, _held, find_anchors, find_floors
+from hybrid.pipeline.config import parse_config
+from hybrid.pipeline.pipeline import Pipeline
 from hybrid.table import Table
 from hybrid.table.read_options import ReadOptions
 from hybrid.table.typed_table import read_frame
@@ -126,3 +129,32 @@ def test_one_row_before_its_parent_and_few_rows_bound_none() -> None:
     assert find_floors(rows, parents, owners, ()) == []
     some = np.arange(20)
     assert find_floors(rows.take(some + 10), parents, owners[some + 10], ()) == []
+
+
+def test_who_opens_an_account_on_the_day_of_joining_does_so_in_a_protected_table(tmp_path: Path) -> None:
+    rng, n = np.random.default_rng(5), 600
+    joined, names = rng.integers(0, 9_000, n), [f"c{number}" for number in range(n)]
+    opened = np.concatenate([joined, joined[: n // 2] + rng.integers(1, 900, n // 2)])
+    customers = {"customer": names, "joined": _dates(list(joined)), "kind": rng.choice(["a", "b"], n)}
+    accounts = {"customer": [*names, *names[: n // 2]], "opened": _dates(list(opened))}
+    for name, columns in (("customers", customers), ("accounts", accounts)):
+        pd.DataFrame(columns).to_csv(tmp_path / f"{name}.csv", index=False)
+    date = {"kind": "date", "role": "insensitive"}
+    kind = {"kind": "categorical", "role": "insensitive"}
+    tables = {
+        "customers": {"path": "customers.csv", "key": "customer", "columns": {"joined": date, "kind": kind}},
+        "accounts": {
+            "path": "accounts.csv",
+            "parent": {"table": "customers", "column": "customer"},
+            "order": "opened",
+            "columns": {"opened": date},
+        },
+    }
+    settings = {"person": "customers", "tables": tables, "seed": 1, "split": {"control": 0}}
+    config = parse_config({**settings, "synthesize": {"generator": "cart"}}, folder=tmp_path)
+    released = Pipeline(config).released
+    both = released["accounts"].frame.merge(released["customers"].frame, on="customer")
+    same = (both["opened"] == both["joined"]).groupby(both["customer"], observed=True).any()
+    assert same.mean() > 0.95
+    rare = set(pd.to_datetime(accounts["opened"])) & set(both["opened"])
+    assert len(rare) < 0.2 * len(set(accounts["opened"])), "by chance alone: 900 of 9,900 days"
