@@ -1,4 +1,4 @@
-"""How many rows of a parent have the same category.
+"""Rows of one parent that have the same category.
 
 A tree draws a row's category given the person, the row before and the first ones. That a pupil has one or two marks in
 each subject, or a patient each drug once, depends on all rows before. So a category that is drawn counts by a weight
@@ -126,7 +126,7 @@ class CategoryRows:
     avoided: Array | None = None
 
     def counts(self, drawn: Array) -> Array:
-        """How many earlier rows have the category drawn for each row, up to :data:`MOST_EARLIER`; shape (n,)."""
+        """Numbers of earlier rows with the category drawn for each row, up to :data:`MOST_EARLIER`; shape (n,)."""
         counts: Array = np.minimum(np.take_along_axis(self.earlier, drawn[:, None], axis=1)[:, 0], MOST_EARLIER)
         return counts
 
