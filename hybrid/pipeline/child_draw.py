@@ -39,7 +39,7 @@ class Anchor:
     """Whether no real row has a date before that of its parent."""
     low: float = -np.inf
     high: float = np.inf
-    """Range of the learned dates, in microseconds; drawn dates stay within, if that of the parent lies within."""
+    """Range of the learned dates, in microseconds; drawn ones beyond it are drawn again, if the parent's is within."""
 
     def within(self, learned: Table) -> Anchor:
         """The anchor with the range of the learned dates."""
@@ -57,8 +57,21 @@ class Anchor:
         """The table with dates instead of distances; ``column`` describes the dates."""
         start = _micros(parents.frame[self.parent])[rows]
         found = start + table.frame[self.column].to_numpy(dtype=np.float64, na_value=np.nan)
+        return self._dated(table, found, column)
+
+    def beyond(self, table: Table, parents: Table, rows: Rows) -> Mask:
+        """Rows whose date is outside of the range, though that of their parent is inside; shape (n,), bool."""
+        start, dates = _micros(parents.frame[self.parent])[rows], _micros(table.frame[self.column])
         inside = (start >= self.low) & (start <= self.high)
-        found = np.where(inside, np.clip(found, self.low, self.high), found)
+        return inside & ((dates < self.low) | (dates > self.high))
+
+    def clipped(self, table: Table, parents: Table, rows: Rows) -> Table:
+        """The table with the end of the range for dates beyond it."""
+        dates = _micros(table.frame[self.column])
+        found = np.where(self.beyond(table, parents, rows), np.clip(dates, self.low, self.high), dates)
+        return self._dated(table, found, table.schema[self.column])
+
+    def _dated(self, table: Table, found: Array, column: Column) -> Table:
         dates = np.full(len(found), np.datetime64("NaT"), dtype="datetime64[us]")
         known = ~np.isnan(found)
         dates[known] = np.rint(found[known]).astype(np.int64).astype("datetime64[us]")
@@ -193,6 +206,8 @@ MOST_ROUNDS = 100
 """Rounds of drawing again at most."""
 DATED_ROUNDS = 20
 """Rounds after which a date before that of its parent is set to it."""
+FAR_ROUNDS = 5
+"""Rounds after which a date beyond the range of the learned ones is set to its end."""
 MOST_LEFT_OUT = 0.05
 """Share of the rows at most that may be left out, since no draw for their parent keeps the rules."""
 
@@ -268,7 +283,7 @@ class ChildDraw:
             whole = with_columns_of(table, drawn.people, drawn.persons[owners], self.static)
             return replace(form.decode(whole.only(encoded.schema.names)), named_persons=owners)
 
-        bounds = Bounds(self.floors, drawn.table)
+        bounds = Bounds(self.floors, drawn.table, anchors)
         table, found = _held(draw, self.rules, bounds, len(drawn.table), frozenset(self.static.values()), drawing)
         left_out = len(learned) - len(form.learned)
         return table, replace(found, left_out=left_out, records=len(learned)) if self.rules else None
@@ -285,17 +300,22 @@ class ChildDraw:
 
 @dataclass(frozen=True)
 class Bounds:
-    """Dates of drawn parents that no row is before."""
+    """Dates of drawn parents that no row is before, and ranges of learned dates that no row is beyond."""
 
     floors: Sequence[Floor]
     parents: Table
+    anchors: Sequence[Anchor] = ()
 
     def broken(self, table: Table) -> Mask:
-        masks = (one.below(table, self.parents, table.persons) for one in self.floors)
-        return reduce(np.logical_or, masks, np.zeros(len(table), dtype=bool))
+        low = (one.below(table, self.parents, table.persons) for one in self.floors)
+        far = (one.beyond(table, self.parents, table.persons) for one in self.anchors)
+        return reduce(np.logical_or, (*low, *far), np.zeros(len(table), dtype=bool))
 
     def raised(self, table: Table) -> Table:
         return reduce(lambda found, one: one.raised(found, self.parents, found.persons), self.floors, table)
+
+    def clipped(self, table: Table) -> Table:
+        return reduce(lambda found, one: one.clipped(found, self.parents, found.persons), self.anchors, table)
 
 
 def _held(
@@ -323,6 +343,8 @@ def _held(
     thrown = int(rules.broken(table).sum())
     found = replace(found, repaired=max(found.broken - thrown, 0), thrown=thrown, drawn=rows)
     for attempt in range(1, MOST_ROUNDS + 1):
+        if attempt == FAR_ROUNDS:
+            table = rules.settle(bounds.clipped(table))
         if attempt == DATED_ROUNDS:
             table = rules.settle(bounds.raised(table))
         broken = rules.broken(table) | bounds.broken(table)

@@ -29,7 +29,15 @@ from hybrid.hierarchy import Hierarchy
 from hybrid.hierarchy.load import load_hierarchies
 from hybrid.pipeline.anonymization import Anonymization
 from hybrid.pipeline.beside import Beside
-from hybrid.pipeline.child_draw import ChildDraw, DrawnParents, find_anchors, find_floors, renamed, with_columns_of
+from hybrid.pipeline.child_draw import (
+    Anchor,
+    ChildDraw,
+    DrawnParents,
+    find_anchors,
+    find_floors,
+    renamed,
+    with_columns_of,
+)
 from hybrid.pipeline.config import RunConfig
 from hybrid.pipeline.event_labels import EventAnonymization, beside_persons
 from hybrid.pipeline.generation import Generated
@@ -38,7 +46,7 @@ from hybrid.pipeline.risk import KnownLeak, leak_of
 from hybrid.pipeline.sources import rows_of
 from hybrid.pipeline.stages import ANONYMIZE, PROTECT, SYNTHESIZE, TRANSITION
 from hybrid.pipeline.table_run import TableRun
-from hybrid.protect import Protected, protect
+from hybrid.protect import Protected, Start, protect
 from hybrid.store import Store
 from hybrid.synthesize.fitted import FittedGenerator
 from hybrid.table import Column, Kind, Role, Schema, Table
@@ -322,6 +330,18 @@ class ChildRun(TableRun):
         return KnownLeak(replace(table, named_persons=persons), positions(rows, self.rows), people.people[persons])
 
     @cached_property
+    def _of_parents(self) -> tuple[Table, Table, Rows]:
+        """Training rows without the columns of persons, training rows of the parent, and the parent of each row."""
+        parent = self.link.parent
+        rows = positions(self.link.owners[self.rows], parent.rows)
+        return self.train.only(self.own), self.link.dependable(parent.train), rows
+
+    @cached_property
+    def _anchors(self) -> list[Anchor]:
+        """Dates that are protected and learned as distances from a date of the parent."""
+        return find_anchors(*self._of_parents)
+
+    @cached_property
     def drawn_owners(self) -> Rows:
         return self._drawn.owners
 
@@ -344,7 +364,14 @@ class ChildRun(TableRun):
         chosen = options.only(own.schema.names)
         rng, ties = rng_for(self.seed, "protect"), {rule.other: rule.anchor for rule in self.rules.tied(own)}
         hierarchies = self.inputs.hierarchies
-        found = protect(own, chosen, rng, k, hierarchies, ties=ties, decided=self.decided)
+        (_, true, above), learned = self._of_parents, self.link.dependable(self.link.parent.learned)
+        starts = {
+            one.column: Start(
+                *(parents.frame[one.parent].take(above).reset_index(drop=True) for parents in (true, learned))
+            )
+            for one in self._anchors
+        }
+        found = protect(own, chosen, rng, k, hierarchies, ties=ties, starts=starts, decided=self.decided)
         at = positions(self.train.persons, people.learned.persons)
 
         def kept(table: Table, draws: str, true: pd.DataFrame) -> Table:
@@ -377,13 +404,8 @@ class ChildRun(TableRun):
         parents, of_source = link.parent.kept
         dated = link.parent.learned.take(positions(of_source, link.parent.rows))
         made = drawn[link.parent_name].table
-        true = (
-            self.train.only(self.own),
-            link.dependable(link.parent.train),
-            positions(link.owners[self.rows], link.parent.rows),
-        )
-        anchors = find_anchors(*true)
-        floors = find_floors(*true, anchors)
+        anchors = self._anchors
+        floors = find_floors(*self._of_parents, anchors)
         about = self.config.synthesize, self.rules, anchors, floors, link.static, self.seed, self.progress, self.store
         where, only_kept = link.people.config.synthesize.choice_text, link.people.origin is not None
         draw = ChildDraw(*about, where=where, only_kept=only_kept, attempt=attempt, models=self._models)

@@ -14,7 +14,7 @@ from hybrid.hierarchy import Hierarchy
 from hybrid.protect.categories import protect_categories, rarity, refuse_texts
 from hybrid.protect.donors import ranks_of
 from hybrid.protect.options import ProtectOptions, Replace
-from hybrid.protect.related_dates import protect_ties, redraw
+from hybrid.protect.related_dates import Start, moved_with, protect_distances, protect_ties, redraw
 from hybrid.table import Column, Kind, Role, Table
 from hybrid.table.holders import row_holders, row_persons
 
@@ -88,6 +88,7 @@ def protect(
     hierarchies: Mapping[str, Hierarchy] | None = None,
     *,
     ties: Mapping[str, str] | None = None,
+    starts: Mapping[str, Start] | None = None,
     decided: bool = False,
 ) -> Protected:
     """Replace all values that fewer people hold than the options ask for.
@@ -111,6 +112,9 @@ def protect(
         Dates that are protected by their gap to another one of the row, each with that one
         (:func:`~hybrid.protect.related_dates.protect_ties`). Columns that a decision keeps, or whose values a file
         lists, are protected on their own.
+    starts : mapping of str to Start, optional
+        Dates that are protected by their distance from one of the row's parent
+        (:func:`~hybrid.protect.related_dates.protect_distances`); those of ``ties`` are left out.
     decided : bool
         Whether the columns were decided on a larger table of which this is a sample; texts are then not refused.
 
@@ -148,9 +152,12 @@ def protect(
             new, result = _categories(values, column, choice, least, others, stream, people, tree)
         columns[column.name], results[column.name] = new, result
     drawn = {name for name, one in results.items() if one.method == "draw" and _listed(trees.get(name)) is None}
-    plain, beside = streams[-1].spawn(2)
+    plain, beside, above = streams[-1].spawn(3)
     tied = {name: anchor for name, anchor in (ties or {}).items() if {name, anchor} <= drawn}
     together = protect_ties(sorted_table, columns, tied, least, plain)
+    begun = {name: one.take(order) for name, one in (starts or {}).items() if name in drawn - set(ties or {})}
+    placed = protect_distances(sorted_table, columns, begun, least, above)
+    together |= moved_with(sorted_table, columns | together, placed, tied)
     for name, new in together.items():
         changed = _changed(sorted_table.frame[name], new)
         results[name] = replace(results[name], changed=_masked_share(changed, len(table), least))
@@ -160,7 +167,11 @@ def protect(
         for name, anchor in (ties or {}).items()
         if name in drawn - set(true) and anchor in drawn | set(true)
     }
-    apart = protect_ties(sorted_table, columns | true, counted, least, beside, fixed=true) if true else together
+    apart = together
+    if true:
+        apart = protect_ties(sorted_table, columns | true, counted, least, beside, fixed=true)
+        free = {name: dates for name, dates in placed.items() if name not in true}
+        apart |= moved_with(sorted_table, columns | apart, free, counted)
     results |= {name: replace(results[name], method=BELOW_LABELS) for name in true if results[name].method != "keep"}
 
     def unsorted(found: Mapping[str, pd.Series]) -> Table:

@@ -1,4 +1,4 @@
-"""Protected dates that belong together: those of one row, and times of persons with several rows."""
+"""Protected dates that belong together: of one row, of a row and its parent, and of persons with several rows."""
 
 from __future__ import annotations
 
@@ -9,10 +9,10 @@ import numpy as np
 import pandas as pd
 
 from hybrid.base.arrays import Array, Mask
-from hybrid.constraints.gaps import after, gaps, lengths
+from hybrid.constraints.gaps import after, between, gaps, lengths
 from hybrid.protect.numbers import RedrawnColumn, protect_numbers, steps_of
 from hybrid.table import DTYPES, Column, Kind, Role, Table
-from hybrid.table.holders import all_differ, holders, people_bounds, row_holders
+from hybrid.table.holders import all_differ, holders, people_bounds, row_holders, row_persons
 
 _STEPS = Column("steps", Role.INSENSITIVE, Kind.INTEGER)
 
@@ -89,6 +89,63 @@ def protect_history(
 def _redrawn(places: Array, least: int, rng: np.random.Generator, persons: Array) -> tuple[Array, Array]:
     found = protect_numbers(pd.Series(places, dtype="Int64"), _STEPS, least, rng, persons).values
     return found.fillna(0).to_numpy(dtype=np.int64), found.isna().to_numpy(dtype=bool)
+
+
+@dataclass(frozen=True)
+class Start:
+    """Dates of the parents of the rows, from which a date of the rows is counted; shape (n,) each."""
+
+    before: pd.Series
+    protected: pd.Series
+
+    def take(self, rows: Array) -> Start:
+        return Start(*(values.iloc[rows].reset_index(drop=True) for values in (self.before, self.protected)))
+
+
+def protect_distances(
+    before: Table,
+    own: Mapping[str, pd.Series],
+    starts: Mapping[str, Start],
+    least: int,
+    rng: np.random.Generator,
+) -> dict[str, pd.Series]:
+    """Redraw the distances of dates from those of the rows' parents.
+
+    Redrawn on its own, an account would be opened days before or after its owner joined, though most are opened on that
+    day. So the date is the protected one of the parent and the distance between them, which is protected as the column
+    itself would be (:func:`redraw`).
+
+    Where the sum is the row's own date, and few people hold that, the date is the one redrawn on its own. None lies
+    beyond those.
+
+    Parameters
+    ----------
+    own : mapping of str to pandas.Series, shape (n,)
+        Each of the columns redrawn on its own.
+    starts : mapping of str to Start
+        The columns that are counted from a date of the parent.
+    """
+    whose, histories, found = row_holders(before), row_persons(before), dict[str, pd.Series]()
+    for name, start in starts.items():
+        column, alone = before.schema[name], own[name]
+        distances = pd.Series(between(start.before, before.frame[name], column)).astype(DTYPES[Kind.INTEGER])
+        counted = Column(name, Role.INSENSITIVE, Kind.INTEGER, order=column.order)
+        drawn = redraw(distances, counted, least, rng, histories, whose).values
+        placed = after(start.protected, drawn, column).astype(alone.dtype).clip(alone.min(), alone.max())
+        again = _Held.of(before.frame[name], least, whose).rare & (placed == before.frame[name]).to_numpy(dtype=bool)
+        found[name] = placed.where(placed.notna() & ~again, alone)
+    return found
+
+
+def moved_with(
+    before: Table, own: Mapping[str, pd.Series], wanted: Mapping[str, pd.Series], ties: Mapping[str, str]
+) -> dict[str, pd.Series]:
+    """The columns with their ``wanted`` dates, and those that are counted from them moved by as much."""
+    trees, moved = {tree[0]: tree for tree in _trees(ties)}, dict[str, pd.Series]()
+    for name, dates in wanted.items():
+        found = {one: own[one] for one in trees.get(name, [name])}
+        moved |= _moved(before, found, name, dates, np.ones(len(before), dtype=bool), fixed=False)
+    return moved
 
 
 _GAPS = Column("gaps", Role.INSENSITIVE, Kind.INTEGER)

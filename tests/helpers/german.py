@@ -26,7 +26,7 @@ VERSIONS = re.compile(r"<h3>Versionen</h3>.*?</table>", re.DOTALL)
 ROWS = re.compile(r'<section id="rows">.*?</section>|<div class="long".*?</div>', re.DOTALL)
 """Values as they are released, and those that a comparison embeds."""
 KEYS = re.compile(
-    r"`[^`]*`|[“„»\"][^”“«\"]*[”“«\"]"
+    r"`[^`]*`|\{\w+: [^}]*\}|[“„»\"][^”“«\"]*[”“«\"]"
     r"|\b[\w.*]+: \[?[\w, -]+\]?|\b\w+(_\w+)+\b|\b[A-Za-z_]\w*(\.\w+)+\b|/\S+|--\w+"
     r"|\b(?:Gleichung|Gl\.|Abbildung|Apache-)[ \d]\S*"
 )

@@ -30,6 +30,7 @@ from hybrid.base.rng import rng_for
 from hybrid.synthesize.generators.person_rows import (
     BEFORE,
     PERSON,
+    POSITION,
     ROW,
     TIME,
     Known,
@@ -38,6 +39,14 @@ from hybrid.synthesize.generators.person_rows import (
     TrainingRows,
     person_table,
     training_rows,
+)
+from hybrid.synthesize.generators.recurrence import (
+    MOST_LEVELS,
+    MOST_ROWS,
+    CategoryRows,
+    Recurrence,
+    earlier_rows,
+    fit_recurrence,
 )
 from hybrid.synthesize.generators.regressions import LinearStep, LogisticStep, Method, fit_regression, refuse_methods
 from hybrid.synthesize.generators.trees import DonorTree, K, TreeLimits, grow, occurrences, only, person_weights
@@ -420,6 +429,8 @@ def _people_apart(column: Array, persons: Array) -> int:
 
 MOST_TRIES = 10
 """Draws, at most, of a value that must differ from that of the row before."""
+EARLIER = "earlier "
+"""Names of the numbers of a parent's earlier rows by category of a column, with its position; shape (n, n_levels)."""
 USUAL = "usual"
 """Name of the share of people like the row's person who have the value of the row before."""
 
@@ -457,6 +468,8 @@ class CartSequenceModel:
     """One per column of a row, in the order of drawing; the column that orders them first."""
     repeats: Mapping[int, RepeatTree]
     """Of the columns whose value often is that of the row before."""
+    recurrences: Mapping[int, Recurrence]
+    """Of the columns whose categories come otherwise than the trees draw them in rows of one parent."""
     smoothers: Mapping[int, Smoother]
     """Of the columns of a row."""
 
@@ -471,7 +484,13 @@ class CartSequenceModel:
         people = self.people.columns(n, int(rng.integers(2**31)), given)
         if self.ends is not None:
             people = self.ends.columns(n, int(rng.integers(2**31)), people)
-        return self.plan.draw(people, lambda known, before, position: self._row(known, before, position, rng))
+        tallies = {f"{EARLIER}{at}": one.tally(n) for at, one in self.recurrences.items()}
+
+        def row(known: Known, before: Sequence[Array], position: int) -> list[Array]:
+            seen = {name: tally[: len(known[POSITION])] for name, tally in tallies.items()}
+            return self._row(known | seen, before, position, rng)
+
+        return self.plan.draw(people, row)
 
     def _row(self, known: Known, before: Sequence[Array], position: int, rng: np.random.Generator) -> list[Array]:
         row: dict[int, Array] = {}
@@ -482,19 +501,31 @@ class CartSequenceModel:
                 gap = np.zeros(len(last)) if first else self._new(step, known, len(last), rng)
                 row[step.target] = known[TIME] = self.plan.time(known, gap, last, position)
             else:
-                row[step.target] = known[f"{ROW}{step.target}"] = self._value(step, known, last, position, rng)
+                row[step.target] = value = self._value(step, known, last, position, rng)
+                known[f"{ROW}{step.target}"] = value
+                if step.target in self.recurrences:
+                    known[f"{EARLIER}{step.target}"][np.arange(len(last)), value] += 1
         return [row[at] for at in range(len(self.plan.features))]
 
     def _value(self, step: DonorTree[str], known: Known, last: Array, position: int, rng: np.random.Generator) -> Array:
-        new = self._new(step, known, len(last), rng)
-        if position == 0 or step.target not in self.repeats:
+        def propose(rows: Array) -> Array:
+            return self._new(step, only(known, rows), len(rows), rng)
+
+        if position == 0 or step.target not in {*self.repeats, *self.recurrences}:
+            return self._new(step, known, len(last), rng)
+        repeats, recurrence = self.repeats.get(step.target), self.recurrences.get(step.target)
+        if recurrence is None:
+            new = propose(np.arange(len(last)))
+        else:
+            new = recurrence.draw(propose, known[f"{EARLIER}{step.target}"], None if repeats is None else last, rng)
+        if repeats is None:
             return new
-        same = self.repeats[step.target].draw(known, last, rng)
+        same = repeats.draw(known, last, rng)
         for _ in range(MOST_TRIES):
             equal = np.flatnonzero(~same & (new == last))
             if not len(equal):
                 break
-            new[equal] = self._new(step, {name: column[equal] for name, column in known.items()}, len(equal), rng)
+            new[equal] = propose(equal)
         return np.where(same, last, new)
 
     def _new(self, step: DonorTree[str], known: Known, n_rows: int, rng: np.random.Generator) -> Array:
@@ -518,12 +549,13 @@ def _learn_children(data: Children, options: CartOptions, seed: int, progress: P
     rows, rng = training_rows(data, table, plan), rng_for(seed, "cart sequences fit")
     targets = list(dict.fromkeys([*([] if order is None else [order]), *drawing_order(data, first[1], limits.least)]))
     steps, repeats = _grow_all(rows, targets, order, limits, rng, progress)
+    recurrences = {step.target: one for step in steps if (one := _recurrence(rows, step, repeats, limits, seed))}
     smoothers = {}
     for at, feature in enumerate(data.features):
         if holders and (at == order or not feature.is_discrete):
             used = rows.later if at == order else np.arange(len(rows.persons))
             smoothers[at] = Smoother.of(rows.targets[at][used], holders, rows.persons[used])
-    return CartSequenceModel(people, ends, plan, tuple(steps), repeats, smoothers)
+    return CartSequenceModel(people, ends, plan, tuple(steps), repeats, recurrences, smoothers)
 
 
 def _learn_people(
@@ -531,7 +563,7 @@ def _learn_people(
 ) -> tuple[CartModel, CartModel | None]:
     """Trees of the person table; where persons have no rows, those of the extent of the rows are apart."""
     encoded, rows, given = table.encoded, data.counts > 0, table.n_static if data.given else 0
-    if rows.all() or table.first_at is None or not rows.any():
+    if rows.all() or table.counts_at + 1 == len(encoded.features) or not rows.any():
         return _learn_rows(encoded, options, seed, progress, given), None
     some = table.counts_at + 1
     people = Encoded(encoded.features[:some], encoded.columns[:some], encoded.persons)
@@ -563,6 +595,30 @@ def _grow_all(
         drawn.append(TIME if target == order else f"{ROW}{target}")
         progress("fit rows of persons", number + 1, len(targets))
     return steps, repeats
+
+
+def _recurrence(
+    rows: TrainingRows, step: DonorTree[str], repeats: Mapping[int, RepeatTree], limits: TreeLimits, seed: int
+) -> Recurrence | None:
+    """Weights of the column's categories, from rows that follow another one and do not repeat its value."""
+    target, n_levels = step.target, rows.kind(step.target).n_levels
+    if not 1 < n_levels <= MOST_LEVELS:
+        return None
+    rng, values = rng_for(seed, "cart recurrence", target), rows.targets[target]
+    drawn = np.setdiff1d(rows.later, rows.repeated(target)) if target in repeats else rows.later
+    used = np.sort(rng.permutation(drawn)[:MOST_ROWS])
+    known = {name: rows.known[name][used] for name in step.predictors}
+
+    def propose(places: Array) -> Array:
+        return step.draw(only(known, places), len(places), rng)
+
+    learned = CategoryRows(
+        values[used],
+        earlier_rows(values, rows.first[rows.owner], n_levels)[used],
+        rows.persons[used],
+        rows.known[f"{BEFORE}{target}"][used] if target in repeats else None,
+    )
+    return fit_recurrence(learned, propose, limits.least, rng)
 
 
 def _grow_repeats(

@@ -1,9 +1,9 @@
 """Rows of persons for generators that draw one row after another.
 
-The person table has one record per person: the static columns, and the number and the extent of the rows. A generator
-of single rows learns it; the rows are then drawn one after another given a drawn person (the parent-child scheme of
-synthetic relational data: Patki, Wedge, Veeramachaneni, "The Synthetic Data Vault", IEEE DSAA 2016,
-doi:10.1109/DSAA.2016.49).
+The person table has one record per person: the static columns, the number and the extent of the rows, and the means of
+numbers that they have in common. A generator of single rows learns it; the rows are then drawn one after another given
+a drawn person (the parent-child scheme of synthetic relational data: Patki, Wedge, Veeramachaneni, "The Synthetic Data
+Vault", IEEE DSAA 2016, doi:10.1109/DSAA.2016.49).
 
 What is known before a row is drawn: the record of the person, the position, the row before, and summaries of all rows
 before. The column that orders the rows is learned as the gap to the row before, 0 or more, so that order holds exactly.
@@ -26,6 +26,14 @@ MOST_SUMMARIES = 16
 """Summarized columns at most: those in which rows of a person are most alike."""
 LEAST_ALIKE = 0.02
 """Likeness of successive rows (correlation of ranks, or agreement beyond chance) from which a column is summarized."""
+
+LEAST_MEAN = 0.3
+"""The same, from which the mean of a person's rows is drawn before the rows, unless half of all rows have one number: a
+fee of 0 depends on what was booked, not on the mean of all fees."""
+LEAST_AVERAGED = 3
+"""Rows of a person whose mean is drawn: of fewer, one row says nearly as much of the next as the mean does."""
+LEAST_MANY = 100
+"""Persons with so many rows, at least; of fewer, no tree of their means splits."""
 
 
 @dataclass(frozen=True)
@@ -93,8 +101,10 @@ def past_summaries(features: Mapping[int, Feature], columns: Sequence[Array], co
     return found
 
 
-def lasting_columns(features: Sequence[Feature], columns: Sequence[Array], counts: Array) -> dict[int, Feature]:
-    """Columns in which successive rows of a person are most alike; parameters as :func:`past_summaries`."""
+def lasting_columns(
+    features: Sequence[Feature], columns: Sequence[Array], counts: Array, least: float = LEAST_ALIKE
+) -> dict[int, Feature]:
+    """Columns in which successive rows of a person are alike, the most first; parameters as :func:`past_summaries`."""
     rows = np.flatnonzero(np.arange(counts.sum()) > np.repeat(np.cumsum(counts) - counts, counts))
     if len(rows) < 2:
         return {}
@@ -102,7 +112,7 @@ def lasting_columns(features: Sequence[Feature], columns: Sequence[Array], count
     for at, (feature, values) in enumerate(zip(features, columns, strict=True)):
         likeness = agreement if feature.is_discrete else rank_correlation
         alike[at] = abs(likeness(values[rows - 1], values[rows]))
-    best = sorted((at for at, value in alike.items() if value >= LEAST_ALIKE), key=lambda at: -alike[at])
+    best = sorted((at for at, value in alike.items() if value >= least), key=lambda at: -alike[at])
     return {at: features[at] for at in best[:MOST_SUMMARIES]}
 
 
@@ -150,9 +160,11 @@ def most_rows(counts: Array) -> int:
 
 
 def person_table(data: Children) -> PersonTable:
-    """Summarize the rows of every person: their number, coded at the largest that ten persons reach, and their order.
+    """Summarize the rows of every person: their number, coded at the largest that ten persons reach, and their extent.
 
-    Of the order these are the first value and the span.
+    Of the order these are the first value and the span; of the numbers in which rows of a person are most alike the
+    mean: what a person's rows have in common, such as ability, then follows the person's other columns once, and not as
+    much less as a tree shows of each single row.
     """
     static, counts = data.parents, data.counts
     features = [*static.features, _number("number of rows", missing=False)]
@@ -164,11 +176,29 @@ def person_table(data: Children) -> PersonTable:
         first, last = _ends(order_values(feature, data.columns[data.order]), counts)
         columns += [first, last - first]
         features += [_number(f"first {feature.name}"), _number(f"span of {feature.name}")]
+    averaged = int((counts >= LEAST_AVERAGED).sum()) >= LEAST_MANY
+    for at, feature in lasting_columns(data.features, data.columns, counts, LEAST_MEAN).items():
+        if averaged and not feature.is_discrete and at != data.order and not _has_spike(data.columns[at]):
+            columns.append(_mean(data.columns[at], counts))
+            features.append(_number(f"mean of {feature.name}"))
     return PersonTable(Encoded(features, columns, static.persons), len(static.features), first_at, len(static.features))
 
 
 def _number(name: str, missing: bool = True) -> Feature:
     return Feature(name, 0, ordered=True, missing=missing)
+
+
+def _has_spike(values: Array) -> bool:
+    counts = np.unique(values, return_counts=True)[1]
+    return bool(2 * counts.max() >= counts.sum())
+
+
+def _mean(values: Array, counts: Array) -> Array:
+    """Mean of the known values of each person with enough rows, else NaN; shape (n_persons,)."""
+    owner, known = np.repeat(np.arange(len(counts)), counts), ~np.isnan(values)
+    sums = np.bincount(owner[known], values[known], minlength=len(counts))
+    means = _means(sums, np.bincount(owner[known], minlength=len(counts)))
+    return np.where(counts >= LEAST_AVERAGED, means, np.nan)
 
 
 def _ends(values: Array, counts: Array) -> tuple[Array, Array]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from pathlib import Path
 
 import numpy as np
 import pandas as pd
@@ -10,7 +11,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from hybrid.constraints import Rules
-from hybrid.pipeline.child_draw import DATED_ROUNDS, Bounds, _held, find_anchors, find_floors
+from hybrid.pipeline.child_draw import DATED_ROUNDS, Anchor, Bounds, _held, find_anchors, find_floors
+from hybrid.pipeline.config import parse_config
+from hybrid.pipeline.pipeline import Pipeline
 from hybrid.table import Table
 from hybrid.table.read_options import ReadOptions
 from hybrid.table.typed_table import read_frame
@@ -61,8 +64,28 @@ def test_drawn_dates_stay_within_those_learned() -> None:
     owners = np.arange(3)
     (anchor,) = find_anchors(raw, parents, owners)
     drawn = anchor.encode(raw, parents, owners)
-    back = anchor.within(learned).decode(drawn, parents, owners, raw.schema["day"])
+    anchor = anchor.within(learned)
+    back = anchor.decode(drawn, parents, owners, raw.schema["day"])
+    assert anchor.beyond(back, parents, owners).tolist() == [False, False, True]
+    back = anchor.clipped(back, parents, owners)
     assert back.frame["day"].max() == learned.frame["day"].max(), "a single person's last date does not come out"
+
+
+def test_a_date_beyond_those_learned_is_drawn_again() -> None:
+    """Who opens an account shortly before the end of a study opened it on its last day, of whom nobody did."""
+    parents, _ = _tables([0, 30], [0], [0])
+    _, learned = _tables([0], [0, 40], [0, 0])
+    anchor = Anchor("day", "start", later=True).within(learned)
+    rng = np.random.default_rng(1)
+
+    def draw(places: np.ndarray, _: int) -> Table:
+        at = np.repeat(places, 40)
+        return replace(_tables([0, 30], list(rng.integers(0, 30, len(at))), list(at))[1], named_persons=at)
+
+    table, _ = _held(draw, Rules(), Bounds((), parents, [anchor]), 2, frozenset(), seed=1)
+    days = (table.frame["day"] - pd.Timestamp("2020-01-01")).dt.days.to_numpy()
+    assert len(days) == 80 and days.max() <= 40 and (days == 40).sum() < 12
+    assert (days[table.persons == 0] < 30).all() and (days[table.persons == 1] >= 30).all()
 
 
 def _accounts(n: int, gaps: np.ndarray, owners: np.ndarray) -> tuple[Table, Table]:
@@ -106,3 +129,32 @@ def test_one_row_before_its_parent_and_few_rows_bound_none() -> None:
     assert find_floors(rows, parents, owners, ()) == []
     some = np.arange(20)
     assert find_floors(rows.take(some + 10), parents, owners[some + 10], ()) == []
+
+
+def test_who_opens_an_account_on_the_day_of_joining_does_so_in_a_protected_table(tmp_path: Path) -> None:
+    rng, n = np.random.default_rng(5), 600
+    joined, names = rng.integers(0, 9_000, n), [f"c{number}" for number in range(n)]
+    opened = np.concatenate([joined, joined[: n // 2] + rng.integers(1, 900, n // 2)])
+    customers = {"customer": names, "joined": _dates(list(joined)), "kind": rng.choice(["a", "b"], n)}
+    accounts = {"customer": [*names, *names[: n // 2]], "opened": _dates(list(opened))}
+    for name, columns in (("customers", customers), ("accounts", accounts)):
+        pd.DataFrame(columns).to_csv(tmp_path / f"{name}.csv", index=False)
+    date = {"kind": "date", "role": "insensitive"}
+    kind = {"kind": "categorical", "role": "insensitive"}
+    tables = {
+        "customers": {"path": "customers.csv", "key": "customer", "columns": {"joined": date, "kind": kind}},
+        "accounts": {
+            "path": "accounts.csv",
+            "parent": {"table": "customers", "column": "customer"},
+            "order": "opened",
+            "columns": {"opened": date},
+        },
+    }
+    settings = {"person": "customers", "tables": tables, "seed": 1, "split": {"control": 0}}
+    config = parse_config({**settings, "synthesize": {"generator": "cart"}}, folder=tmp_path)
+    released = Pipeline(config).released
+    both = released["accounts"].frame.merge(released["customers"].frame, on="customer")
+    same = (both["opened"] == both["joined"]).groupby(both["customer"], observed=True).any()
+    assert same.mean() > 0.95
+    rare = set(pd.to_datetime(accounts["opened"])) & set(both["opened"])
+    assert len(rare) < 0.2 * len(set(accounts["opened"])), "by chance alone: 900 of 9,900 days"

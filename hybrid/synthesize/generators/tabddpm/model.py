@@ -299,11 +299,11 @@ def learn_children(
 ) -> TabddpmSequenceModel:
     """Train on static columns, on extents of rows, then on rows, with checkpoints in folders of ``unfinished``.
 
-    The static columns of persons are learned as any table; the number and the extent of their rows given these; and all
-    columns of a row at once, given what is known before it (:mod:`hybrid.synthesize.generators.person_rows`). An
-    embedding of the known states and a linear layer of the known numbers are added to the network's input. It is the
-    conditional diffusion of ClavaDDPM (Pang et al. 2024, arXiv:2405.17724) with the parent's record in the place of its
-    clusters.
+    The static columns of persons are learned as any table; the number, the extent and the means of their rows given
+    these; and all columns of a row at once, given what is known before it
+    (:mod:`hybrid.synthesize.generators.person_rows`). An embedding of the known states and a linear layer of the known
+    numbers are added to the network's input. It is the conditional diffusion of ClavaDDPM (Pang et al. 2024,
+    arXiv:2405.17724) with the parent's record in the place of its clusters.
     """
     if options.overfit is not None:
         raise GeneratorError("tabddpm: overfit is about single rows, not about persons", hint="leave overfit out")
