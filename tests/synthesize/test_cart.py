@@ -244,3 +244,9 @@ def test_an_amount_of_one_person_is_not_copied_however_often_it_occurs():
     assert (synthesize(table, 2000).frame["x"] == 1000.25).any()
     smoothed = synthesize(replace(table, named_persons=persons), 2000).frame["x"]
     assert (smoothed == 1000.25).mean() < 0.02
+
+
+def test_columns_of_several_states_are_weighed_in_tables_of_many_people():
+    alphas = [CartOptions().limits(people)[0] for people in (2_499, 2_500)]
+    assert [(one.alpha, one.alpha_of_states) for one in alphas] == [(1.0, None), (1.0, 0.3)]
+    assert CartOptions(alpha=0.1).limits(2_500)[0].alpha_of_states is None

@@ -201,8 +201,9 @@ def leaf_odds(
 
 FEWEST, MOST, SHARE = 10, 50, 50
 """People who count as enough where nothing is configured: one of so many, within these ends."""
-ALPHAS = 1.0, 0.3
-"""``alpha`` where none is configured: of numbers and two states, and of three states or more."""
+OF_STATES = 0.3
+"""``alpha`` of columns of three states or more where none is configured, of so many people that leaves no longer grow
+with them: of fewer it costs more relations than it hides people."""
 _SECONDS_PER_WORK = 1.6e-8
 """Per record, column, column before it and halving of the records: Adult."""
 
@@ -218,7 +219,8 @@ class CartOptions(Options):
     """Below 1, a split of a tree counts for nothing if chance alone would make one as good with a larger probability,
     counted in people, and in full once it is twice as good: an attacker finds less of single people, and relations that
     many weak splits carry are lost. 1: every split counts, as in synthpop. null: 0.3 for columns of three states or
-    more, 1 for numbers and for two states, whose weak relations slopes carry."""
+    more that are learned from 2,500 people or more; 1 for others, and for numbers and two states, whose weak relations
+    slopes carry."""
     slopes: bool = True
     """Whether a value follows the columns drawn before it within a leaf, too. A donor's number or ordered state is
     moved by the slope that people bear out, in ranks; which of two states a row has follows a logistic regression with
@@ -245,7 +247,7 @@ class CartOptions(Options):
     def limits(self, people: int) -> tuple[TreeLimits, int]:
         """Limits of the trees of so many training people, and the people who must have a number that is copied."""
         least = enough_people(people) if self.min_leaf is None else self.min_leaf
-        alphas = ALPHAS if self.alpha is None else (self.alpha, None)
+        alphas = (1.0, OF_STATES if people >= SHARE * MOST else None) if self.alpha is None else (self.alpha, None)
         return (
             TreeLimits(least, alphas[0], self.max_depth, self.slopes, self.small_groups, alphas[1]),
             enough_people(people) if self.smoothing is None else self.smoothing,
