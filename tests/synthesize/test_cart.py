@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from hybrid.base.errors import GeneratorError
 from hybrid.synthesize import SynthesizeOptions, fit
-from hybrid.synthesize.generators.cart import CartModel, drawing_order
+from hybrid.synthesize.generators.cart import CartModel, CartOptions, drawing_order
 from hybrid.synthesize.protocol import Encoded, Feature
 from hybrid.table import Kind, Table
 from tests.synthesize.synthesize_tables import people, table_of, tables
