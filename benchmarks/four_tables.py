@@ -3,7 +3,7 @@
 The benchmarks that choose defaults and limits use them. The demo is simulated on the spot; the others are read from
 ``FOLDER/adult.csv`` (UCI Adult with a header), ``FOLDER/bank.csv`` (UCI Bank Marketing) and ``FOLDER/diabetes.csv``
 (UCI Diabetes 130-US Hospitals), as far as they are there. Everything that is not decided here is what `hybrid init`
-writes.
+writes. A fifth table, ``FOLDER/credit.csv`` (UCI Default of Credit Card Clients), is that of benchmarks/synth_mia.py.
 """
 
 from __future__ import annotations
@@ -59,6 +59,12 @@ DECISIONS = {
         l_diverse="diag_1",
         texts=("diag_1", "diag_2", "diag_3"),
         person="patient_nbr",
+    ),
+    "credit": Decisions(
+        roles={"LIMIT_BAL": "sensitive"},
+        targets=("default payment",),
+        secrets=("LIMIT_BAL",),
+        l_diverse="LIMIT_BAL",
     ),
 }
 CONFIG = "config.yaml"

@@ -4,7 +4,7 @@
     python benchmarks/synth_mia.py alone [--tables FOLDER] [--rows 1600]
     python benchmarks/synth_mia.py clean [--draws 200]
     python benchmarks/synth_mia.py make --kept FOLDER [--tables FOLDER] [--made ctgan]
-    python benchmarks/synth_mia.py CHECKOUT --kept FOLDER
+    python benchmarks/synth_mia.py CHECKOUT --kept FOLDER [--out pairs.csv]
     python benchmarks/synth_mia.py verdict [--kept FOLDER] [--tables FOLDER]
 
 CHECKOUT holds the repository joshward96/Synth-MIA; its attacks need torch, so the python must have it. Tables are
@@ -17,9 +17,10 @@ otherwise. Gen-LRA with flows would train one for each attacked person and is le
 ``alone`` prints the AUC of every attack here, and what the battery would gain by one attack more. ``clean`` counts how
 often the battery's interval lies above .5 where nothing leaks: tables of fresh people, 60 to 200 of them.
 
-``make`` trains the deep generators, best where a GPU is, and keeps people and tables in a folder, one file each:
+``make`` trains deep generators, too, best where a GPU is, and keeps people and tables in a folder, one file each:
 several processes with an --only and a --made each may fill it. With ``--kept`` these are attacked, in whatever python.
-The files are pickles of real records: read only your own, and pass them to nobody. ``verdict`` prints which rules of
+The files are pickles of real records: read only your own, and pass them to nobody. ``--out`` adds
+each of their attacks beside its equal and beside the battery to a file of aggregates. ``verdict`` prints which rules of
 the default policy about leaks object to each table.
 """
 
@@ -36,7 +37,7 @@ import time
 import warnings
 from collections.abc import Callable, Iterator
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 os.environ.update(OMP_NUM_THREADS="1", OPENBLAS_NUM_THREADS="1", MKL_NUM_THREADS="1", NUMBA_NUM_THREADS="1")
 
@@ -102,6 +103,19 @@ Sides = tuple[np.ndarray, np.ndarray]
 """Scores of members and of others in one fold."""
 
 
+class Pair(NamedTuple):
+    """An attack of theirs beside one of ours, on one synthetic table."""
+
+    table: str
+    made: str
+    theirs: str
+    its_auc: float
+    ours: str
+    our_auc: float
+    difference: float
+    half_width: float
+
+
 def cells(work: Path, chosen: argparse.Namespace) -> Iterator[tuple[str, str, Table, Table, Table]]:
     """Table, how it was made, and training, control and synthetic records."""
     if chosen.kept and chosen.what != "make":
@@ -110,7 +124,7 @@ def cells(work: Path, chosen: argparse.Namespace) -> Iterator[tuple[str, str, Ta
             if name in (chosen.only or name) and made in (chosen.made or made):
                 yield name, made, *people
         return
-    alone, hybrid = (DEEP, DEEP_HYBRID) if chosen.what == "make" else (ALONE, HYBRID)
+    alone, hybrid = (ALONE | DEEP, HYBRID | DEEP_HYBRID) if chosen.what == "make" else (ALONE, HYBRID)
     for name, config in configurations(chosen.tables, work, chosen.rows).items():
         if name not in (chosen.only or name):
             continue
@@ -230,25 +244,35 @@ def beside(chosen: argparse.Namespace, work: Path) -> None:
     names = [name for name in EQUALS if name not in (chosen.without or ())]
     print(f"| table, made by | {' | '.join(names)} | strongest of theirs | battery | CPU s, theirs, ours |")
     print(f"|{'---|' * (len(names) + 4)}")
-    weaker, pairs = 0, 0
+    pairs: list[Pair] = []
     for table, made, *people in cells(work, chosen):
         context = Context(*people, EvaluateOptions(), 1)
         mine, my_time = ours(context)
         its, its_time = theirs(context, names)
         row = []
         for name in names:
-            equal = EQUALS[name]
-            value, half = difference(mine[equal], its[name])
-            pairs, weaker = pairs + 1, weaker + (value + half < 0)
-            row.append(f"{mean_auc(its[name]):.3f}, {mean_auc(mine[equal]):.3f} ({value:+.3f} ± {half:.3f})")
-        best = max(its, key=lambda name: mean_auc(its[name]))
-        value, half = difference(mine["membership_battery"], its[best])
-        row.append(f"{best} {mean_auc(its[best]):.3f}")
-        row.append(f"{mean_auc(mine['membership_battery']):.3f} ({value:+.3f} ± {half:.3f})")
+            for equal in (EQUALS[name], "membership_battery"):
+                value, half = difference(mine[equal], its[name])
+                pairs.append(Pair(table, made, name, mean_auc(its[name]), equal, mean_auc(mine[equal]), value, half))
+            one = pairs[-2]
+            row.append(f"{one.its_auc:.3f}, {one.our_auc:.3f} ({one.difference:+.3f} ± {one.half_width:.3f})")
+        best = max(pairs[-2 * len(names) + 1 :: 2], key=lambda one: one.its_auc)
+        row.append(f"{best.theirs} {best.its_auc:.3f}")
+        row.append(f"{best.our_auc:.3f} ({best.difference:+.3f} ± {best.half_width:.3f})")
+        if chosen.out:
+            kept = pd.DataFrame(pairs[-2 * len(names) :]).round(4)
+            kept.to_csv(chosen.out, mode="a", header=not chosen.out.exists(), index=False)
         row.append(f"{sum(its_time.values()):.1f}, {sum(my_time.values()):.1f}")
         print(f"| {table}, {made} | {' | '.join(row)} |", flush=True)
         print("CPU s:", {name: round(seconds, 2) for name, seconds in (its_time | my_time).items()}, file=sys.stderr)
-    print(f"\n{weaker} of {pairs} attacks here are weaker than their equal, beyond the interval.")
+    for what, several in (
+        ("attacks here are weaker than their equal", pairs[::2]),
+        ("batteries are weaker than one of theirs", pairs[1::2]),
+    ):
+        weaker = sum(one.difference + one.half_width < 0 for one in several)
+        wider = quantile(0.95 ** (1 / len(several))) / quantile(0.95)
+        still = sum(one.difference + wider * one.half_width < 0 for one in several)
+        print(f"{weaker} of {len(several)} {what}, beyond the interval; {still} beyond that of all together.")
 
 
 def together(scores: dict[str, list[Sides]], names: tuple[str, ...]) -> list[Sides]:
@@ -325,6 +349,7 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("what", help="folder of Synth-MIA, alone, make, verdict, or clean")
     parser.add_argument("--kept", type=Path, help="folder of the tables of deep generators")
+    parser.add_argument("--out", type=Path, help="CSV file that pairs of attacks are added to")
     parser.add_argument("--tables", type=Path)
     parser.add_argument("--rows", type=int, default=1600)
     parser.add_argument("--only", action="append")
