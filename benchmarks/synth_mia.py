@@ -173,8 +173,12 @@ def ours(context: Context) -> tuple[dict[str, list[Sides]], dict[str, float]]:
     return scores, spent
 
 
-def plain(table: Table) -> pd.DataFrame:
-    """Numbers as float64 without missing ones, everything else as text."""
+def plain(table: Table, filler: pd.DataFrame | None = None) -> pd.DataFrame:
+    """Numbers as float64, everything else as text.
+
+    A missing number becomes the median of ``filler``, of the table itself without one. Members and others need the same
+    filler: medians of their own would give them away.
+    """
     columns = {}
     for name in table.schema.names:
         values = table.frame[name]
@@ -182,7 +186,7 @@ def plain(table: Table) -> pd.DataFrame:
             values = values.astype("int64").where(values.notna()) / 8.64e13
         if pd.api.types.is_numeric_dtype(values) and not pd.api.types.is_bool_dtype(values):
             numbers = values.astype("Float64").astype(float)
-            columns[name] = numbers.fillna(numbers.median()).astype(float)
+            columns[name] = numbers.fillna((numbers if filler is None else filler[name]).median()).astype(float)
         else:
             columns[name] = values.astype(str).astype(object)
     return pd.DataFrame(columns)
@@ -198,8 +202,8 @@ def theirs(context: Context, names: list[str]) -> tuple[dict[str, list[Sides]], 
     spent = dict.fromkeys(names, 0.0)
     synth = plain(context.table)[list(context.train.schema.names)]
     for fold in folds(context):
-        parts = [plain(context.train.take(fold.members.rows))]
-        parts += [plain(context.control.take(part.rows)) for part in (fold.others, fold.reference)]
+        parts = [plain(context.train.take(fold.members.rows), synth)]
+        parts += [plain(context.control.take(part.rows), synth) for part in (fold.others, fold.reference)]
         arrays = {}
         for coding in ("one-hot", "ordinal"):
             tool = TabularPreprocessor(fit_target="synth", categorical_encoding=coding)
