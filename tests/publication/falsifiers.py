@@ -14,7 +14,7 @@ ROOT = Path(__file__).parents[2]
 Falsifiers = Mapping[str, Sequence[str]]
 """Patterns of sentences, each with the tests that fail if it is false."""
 
-NO_SENTENCES = ("config", "policy", "files", "signing", "code", "roles", "name", "release", "by", "created")
+NO_SENTENCES = ("config", "policy", "files", "signing", "code", "roles", "name", "release", "by", "created", "facts")
 """Keys of a certificate below which there are names and numbers."""
 
 

@@ -68,7 +68,7 @@ def test_the_check_names_the_rules_and_the_page_says_what_they_are_about() -> No
     (check,) = (check for check in verdict.checks if check.rule == TOGETHER)
     assert check.message.startswith(
         "Attacks on 2 of the 5 questions about people find, beyond chance, more than 1.5 times what is allowed: "
-        "linkability, hitting_rate. "
+        "linkability and hitting_rate. "
     )
     page = first_page(verdict, Evaluation(()))
     assert page.answer.startswith("This table must not leave") and page.not_for == ()
