@@ -86,7 +86,7 @@ def joint_facts(run: Pipeline) -> TableFacts:
 
 
 def joint_protection(run: Pipeline) -> dict[str, Any] | None:
-    """How rare values were replaced in each column, as :func:`joint_facts` names it (JSON types), without counts.
+    """Method that replaced rare values in each column, as :func:`joint_facts` names it (JSON types), without counts.
 
     None where the protection of values is off.
     """

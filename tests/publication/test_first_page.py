@@ -530,7 +530,8 @@ def test_people_who_are_alone_are_not_said_to_look_alike() -> None:
         (["tstr", "lost_column"], "All that is not met is about what the table is good for."),
         (
             ["tstr", "lost_column", "membership"],
-            "Of what is not met, 1 rule is about risks for the people in the data, and 2 about what the table is good for.",
+            "Of what is not met, 1 rule is about risks for the people in the data, "
+            "and 2 about what the table is good for.",
         ),
         ([None, "tstr"], "Of what is not met, 1 rule is about what the table is good for."),
         ([None, "membership"], "Of what is not met, 1 rule is about risks for the people in the data."),

@@ -262,7 +262,7 @@ class Copula(Sdv):
 
 
 def _with_progress(synthesizer: type, network: type, seed: int, tell: Callable[[Any], None]) -> type:
-    """Seeded subclass of an sdv synthesizer whose ctgan network tells its losses after every epoch.
+    """Seeded subclass of an sdv synthesizer whose ctgan network reports its losses after every epoch.
 
     A DataFrame, the last row being of the epoch that just ended.
     """
