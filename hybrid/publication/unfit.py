@@ -48,8 +48,11 @@ def unfit(checks: Iterable[Check]) -> Iterator[str]:
     asked = dict.fromkeys(criterion_of(check.metric) for check in open_)
     questions = found or [QUESTIONS[criterion] for criterion in asked if criterion is not None]
     if questions:
-        one, several = ("unfit.proven", "unfit.proven.several") if found else ("unfit.open", "unfit.open.several")
-        yield sentence(one if len(questions) == 1 else several, questions=sentences(*questions))
+        if len(questions) > 1:
+            name = "unfit.proven.several" if found else "unfit.open.several"
+        else:
+            name = "unfit.proven" if found else "unfit.open"
+        yield sentence(name, questions=sentences(*questions))
 
 
 class ModelConclusions(NamedTuple):

@@ -232,7 +232,7 @@ def test_words_name_no_value_of_few_people() -> None:
 
 def test_what_is_lost_stands_first() -> None:
     checks = tuple(
-        Check(rule=metric, status=status, message="", metric=metric)
+        Check(rule=metric, status=status, found="", metric=metric)
         for metric, status in (("membership", "review"), ("lost_link", "review"), ("tstr", "block"), ("nndr", "pass"))
     )
     assert [check.metric for check in Verdict.of("p", checks).open_checks] == ["tstr", "lost_link", "membership"]

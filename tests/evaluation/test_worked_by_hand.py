@@ -15,6 +15,7 @@ from hybrid.evaluation import REGISTRY, EvaluateOptions, Measure, NotComputable,
 from hybrid.evaluation.attacks.twins import _weighted
 from hybrid.evaluation.context import Context
 from hybrid.evaluation.engine.intervals import vote_error
+from hybrid.evaluation.options import RetrainOptions
 from hybrid.lab.attacks.canary import _measured
 from hybrid.table import Kind, Role, Table
 from tests.evaluation.small_tables import measured, small
@@ -221,7 +222,8 @@ def test_canary() -> None:
     # Error hypot(.197306, .063258) / (1 - .25) = .276264, around (.416112 - .25) / .75 = .221483.
     found = np.zeros((20, 2))
     found[:8, 0] = found[8:13, 1] = 1.0
-    measure = _measured(Context(TRAIN, CONTROL, TABLE, EvaluateOptions()), found, 4, 100)
+    options = EvaluateOptions(retrain=RetrainOptions())
+    measure = _measured(Context(TRAIN, CONTROL, TABLE, options), found, 4, 100)
     close(measure, 0.2, -0.054781, 0.497748)
     assert measure.details["by_chance"] == pytest.approx(0.25)
 

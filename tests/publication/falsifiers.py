@@ -14,8 +14,20 @@ ROOT = Path(__file__).parents[2]
 Falsifiers = Mapping[str, Sequence[str]]
 """Patterns of sentences, each with the tests that fail if it is false."""
 
-NO_SENTENCES = ("config", "policy", "files", "signing", "code", "roles", "name", "release", "by", "created", "facts")
-"""Keys of a certificate below which there are names and numbers."""
+NO_SENTENCES = (
+    "config",
+    "policy",
+    "files",
+    "signing",
+    "code",
+    "roles",
+    "name",
+    "release",
+    "by",
+    "created",
+    "sentences",
+)
+"""Keys of a certificate below which there are names and numbers, or what fills the places of sentences that it has."""
 
 
 def sentences(content: Any) -> Iterator[str]:

@@ -37,9 +37,7 @@ def test_options_win_over_the_preset():
     assert (own.epochs, own.generator_lr, own.discriminator_lr) == (5, 1e-4, 1e-4)
 
 
-def test_rows_and_off():
-    assert SynthesizeOptions().n_rows(12) == 12
-    assert SynthesizeOptions(rows=5).n_rows(12) == 5
+def test_off():
     assert SynthesizeOptions(generator=None).is_off
     assert SynthesizeOptions(generator=False).generator == "none"
 

@@ -107,7 +107,7 @@ def _one_hot(continuous: Mask) -> Any:
 
 
 def told_apart(model: Any, positive: Array, negative: Array) -> Callable[[Array], Array]:
-    """Probability that a record is one of the positive, by a classifier that learns to separate both kinds."""
+    """Probability that a record is one of the positive, by a classifier that learned both sides."""
     labels = np.repeat([1, 0], [len(positive), len(negative)])
     with one_thread(len(labels), models=True), quiet():
         model.fit(filled(np.concatenate([positive, negative])), labels)
