@@ -75,7 +75,8 @@ def _freedom(design: Design, numbers: Numbers) -> float:
         return n - p if design.model == "linear" else np.inf
     freedom = numbers.drawn.clusters.freedom + 1 - p
     if freedom < 1:
-        raise NotEstimable(f"{design.formula.text}: too few clusters for {p} coefficients", hint="leave predictors out")
+        few = f"{design.formula.text}: too few clusters for so many coefficients"
+        raise NotEstimable(few, hint="leave predictors out")
     return freedom
 
 

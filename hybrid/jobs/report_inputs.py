@@ -22,7 +22,7 @@ from hybrid.evaluation.trust import TrustLeague
 from hybrid.operations.drift import Baseline, TableStatistics, keep_baseline
 from hybrid.operations.drift import describe as describe_table
 from hybrid.pipeline.config import SINGLE
-from hybrid.pipeline.facts import joint_facts, page_of, stated_tables, table_facts
+from hybrid.pipeline.facts import joint_facts, joint_protection, page_of, stated_tables, table_facts
 from hybrid.pipeline.pipeline import Pipeline
 from hybrid.pipeline.stages import libraries, stage_records
 from hybrid.pipeline.table_run import TableRun
@@ -209,7 +209,8 @@ def _linked_pages(
     for name in run.tables:
         page = run_report(run, name, created)
         facts = replace(table_facts(run, name), generalized=whole.generalized)
-        collected = {**page.collected, "verdict": about | {"table": facts}}
+        protected = page.collected["verdict"]["protected"]
+        collected = {**page.collected, "verdict": about | {"table": facts, "protected": protected}}
         pages[name] = replace(page, name=f"{run.config.name}: {name}", collected=collected, **said)
     verdict = run.verdict
     rows = [_linked_row(run, table) for table in tables]
@@ -222,7 +223,7 @@ def _linked_pages(
         licences=licences(run.config.synthesize.generator),
         versions=library_versions(PACKAGE, *libraries()),
         changes=changes_since(earlier, verdict),
-        collected={"verdict": about | {"table": whole, "tables": tuple(tables)}},
+        collected={"verdict": about | {"table": whole, "tables": tuple(tables), "protected": joint_protection(run)}},
         **said,
     )
     for language, named in _editions(own):

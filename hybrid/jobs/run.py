@@ -22,7 +22,7 @@ from hybrid.jobs.places import labels_file, staged
 from hybrid.jobs.report_inputs import keep_source_statistics, report_pages
 from hybrid.pipeline.anonymization import Anonymization
 from hybrid.pipeline.config import SINGLE
-from hybrid.pipeline.facts import file_of, joint_facts, stated_tables
+from hybrid.pipeline.facts import file_of, joint_facts, joint_protection, stated_tables
 from hybrid.pipeline.pipeline import Pipeline
 from hybrid.pipeline.released_rows import write_released
 from hybrid.pipeline.stages import libraries
@@ -267,7 +267,8 @@ def _write_manifest(
         tables = stated_tables(run)
         budget = {} if person.budget is None else {"privacy_budget": person.budget.to_json()}
         several = {} if SINGLE in run.tables else {"tables": [table.to_json() for table in tables]}
-        said |= {**budget, "table": joint_facts(run).to_json(), "columns": list(tables[0].columns), **several}
+        said |= {**budget, "table": joint_facts(run).to_json(), "protection": joint_protection(run)}
+        said |= {"columns": list(tables[0].columns), **several}
     whole = manifest | said
     if kind == "run":
         result = run.anonymization

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 from hybrid.pipeline.config import SINGLE, RunConfig
 from hybrid.pipeline.pipeline import Pipeline
 from hybrid.pipeline.roles import refuse_undecided_columns, undecided_columns
@@ -81,6 +83,22 @@ def joint_facts(run: Pipeline) -> TableFacts:
         generalized=named("generalized"),
         as_they_are=named("as_they_are"),
     )
+
+
+def joint_protection(run: Pipeline) -> dict[str, Any] | None:
+    """Method that replaced rare values in each column, as :func:`joint_facts` names it (JSON types), without counts.
+
+    None where the protection of values is off.
+    """
+    found = {name: table.protected.result for name, table in run.tables.items() if table.protected is not None}
+    if not found:
+        return None
+    columns = [
+        {"column": f"{name}.{one.column}" if name != SINGLE else one.column, "method": one.method}
+        for name, result in found.items()
+        for one in result.columns
+    ]
+    return {"min_count": min(result.min_count for result in found.values()), "columns": columns}
 
 
 def refuse_undecided_tables(config: RunConfig) -> None:

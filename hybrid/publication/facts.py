@@ -14,8 +14,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from hybrid.base.atomic import write_json
 from hybrid.base.hashing import file_sha256
-from hybrid.base.sentence import sentences_in
-from hybrid.base.words import listed
+from hybrid.base.sentence import sentence, sentences_in
 from hybrid.evaluation.measure import Evaluation, Measure
 from hybrid.publication.finished_run import DAMAGE, FinishedRun, damaged
 from hybrid.publication.first_page import FirstPage, RunFacts, first_page, open_rules, private_page, promise
@@ -181,8 +180,8 @@ def _summary(run: FinishedRun, verdict: Verdict, created: str, acceptances: Sequ
     page = first_page(verdict, run.evaluation, facts)
     if verdict.status != "review" or not acceptances:
         return page
-    names = listed([f"{one.by} ({one.proof})" if one.proof else one.by for one in acceptances])
-    return replace(page, answer=f"{open_rules(verdict)} Accepted by name all the same: {names}.")
+    names = (sentence("accepted.proof", who=one.by, proof=one.proof) if one.proof else one.by for one in acceptances)
+    return replace(page, answer=sentence("answer.accepted", open=open_rules(verdict), names=tuple(names)))
 
 
 def promise_of_run(run: FinishedRun) -> tuple[str, ...]:

@@ -42,7 +42,7 @@ class RunFacts:
     private: bool = False
     """Whether differential privacy is claimed."""
     protected: Mapping[str, Any] | None = None
-    """Result of the protection of values (JSON types), where the run has it."""
+    """``min_count`` of the protection of values, and the method of each column (JSON types); None where it is off."""
     tables: tuple[StatedTable, ...] = ()
     """Released tables, where there are several linked ones."""
 
@@ -131,13 +131,12 @@ def answer(verdict: Verdict) -> str:
     match verdict.status:
         case "pass":
             smaller = any(check.accepted for check in verdict.checks)
-            accepted = " The policy accepts that in so small a table some leaks cannot be excluded." * smaller
-            return f"Every rule of the policy is met.{accepted}"
+            return sentences(sentence("answer.pass"), sentence("answer.pass.accepted") if smaller else "")
         case "block":
-            return " ".join(["This table must not leave: at least one rule of the policy forbids it.", *about(verdict)])
+            return sentences(sentence("answer.block"), *about(verdict))
         case "review":
-            needed = f"Your decision is needed. {open_rules(verdict)} None of them forbids the release."
-            return " ".join([needed, *about(verdict)])
+            needed = sentence("answer.review", open=open_rules(verdict))
+            return sentences(needed, sentence("answer.review.none") if verdict.open_checks else "", *about(verdict))
 
 
 def about(verdict: Verdict) -> Iterator[str]:
@@ -147,31 +146,29 @@ def about(verdict: Verdict) -> Iterator[str]:
     people = len(risks)
     use = sum(check.metric in REGISTRY for check in failed) - people
     if failed and use == len(failed):
-        yield "All that is not met is about what the table is good for."
+        yield sentence("not_met.use.all")
     elif failed and people == len(failed):
-        yield "All that is not met is about risks for the people in the data."
-    else:
-        yield from [f"Not met about risks for the people in the data: {people}."] * bool(people)
-        yield from [f"Not met about what the table is good for: {use}."] * bool(use)
+        yield sentence("not_met.people.all")
+    elif people and use:
+        yield sentence("not_met.both", n=people, use=use)
+    elif people or use:
+        yield sentence("not_met.people" if people else "not_met.use", n=people or use)
     known = [(check.excess[0], check.limit) for check in risks if check.excess is not None and check.limit is not None]
-    sure = sum(map(len, proven(risks).values()))
-    if sure or (known and len(known) == people):
-        yield f"{_counted_rules(sure)}, beyond chance, a larger leak than the policy allows."
-
-
-def _counted_rules(n: int) -> str:
-    if n > 1:
-        return f"{n} of the rules about people show"
-    return f"{'1' if n else 'None'} of the rules about people shows"
+    if sure := sum(map(len, proven(risks).values())):
+        yield sentence("beyond_chance", n=sure)
+    elif known and len(known) == people:
+        yield sentence("beyond_chance.none")
 
 
 def open_rules(verdict: Verdict) -> str:
     """Number of rules that are not met or were not judged."""
     unknown = sum(check.status == "not judged" for check in verdict.open_checks)
     failed = len(verdict.open_checks) - unknown
-    parts = [f"{failed} {'is' if failed == 1 else 'are'} not met"] * bool(failed)
-    parts += [f"{unknown} could not be judged"] * bool(unknown)
-    return f"Of the policy's rules, {' and '.join(parts)}." if parts else "No rule of the policy was judged."
+    if failed and unknown:
+        return sentence("open.both", n=failed, unknown=unknown)
+    if failed:
+        return sentence("open.failed", n=failed)
+    return sentence("open.unknown", n=unknown) if unknown else sentence("open.none")
 
 
 def not_attacked(evaluation: Evaluation) -> Iterator[str]:

@@ -102,7 +102,7 @@ def _protected(protected: Mapping[str, Any] | None) -> Iterator[str]:
     if protected is not None and below:
         yield (
             f"{named(below)}: made coarser as they are. Exact values that fewer than {protected['min_count']} people "
-            "have were then written as a group that enough people share, such as Other; numbers and dates became "
+            "have were then written as a group that enough people share, such as “Other”; numbers and dates became "
             "others of the same group."
         )
 

@@ -530,9 +530,11 @@ def test_people_who_are_alone_are_not_said_to_look_alike() -> None:
         (["tstr", "lost_column"], "All that is not met is about what the table is good for."),
         (
             ["tstr", "lost_column", "membership"],
-            "Not met about risks for the people in the data: 1. Not met about what the table is good for: 2.",
+            "Of what is not met, 1 rule is about risks for the people in the data, "
+            "and 2 about what the table is good for.",
         ),
-        ([None, "tstr"], "Not met about what the table is good for: 1."),
+        ([None, "tstr"], "Of what is not met, 1 rule is about what the table is good for."),
+        ([None, "membership"], "Of what is not met, 1 rule is about risks for the people in the data."),
         ([None], ""),
     ],
 )

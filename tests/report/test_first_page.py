@@ -29,6 +29,15 @@ MOST_WORDS, MOST_SCREENS = 2000, 6
 SCREEN = 1280, 900
 """Pixels of a window on a laptop."""
 PHONE = 390
+SHEET = 680, 994
+"""Pixels of A4 within the margins of the style sheet."""
+CUT = """[...document.querySelectorAll("body *")].filter(one => one.getBoundingClientRect().right > %d
+    || (one.matches(".scroll") && one.scrollWidth > one.clientWidth)).map(one => one.outerHTML.slice(0, 80))"""
+BROKEN = """[...document.querySelectorAll(".dense th")].filter(one => one.getClientRects().length && (() => {
+    const range = document.createRange(); range.selectNodeContents(one); return range.getClientRects().length > 1 })()
+).map(one => one.textContent)"""
+"""What a sheet cuts off, and names of columns that it breaks within the word."""
+SHEETS = re.compile(rb"/Type\s*/Page\b")
 TO_DETAILS = "report-details.html", "All checks, figures and the method"
 LONG = (
     "Of 1,000 people in the data an attacker finds 34 more than of people who are not in it, and 30 are allowed. " * 2
@@ -225,3 +234,39 @@ def test_the_longest_pages_keep_to_six_screens(full_inputs: ReportInputs, tmp_pa
             page.open(file)
             assert page.findings() == [], (width, scheme)
         assert page.problems == []
+
+
+@pytest.mark.parametrize("linked", [False, True])
+def test_the_longest_pages_print_on_as_few_sheets_as_screens_with_nothing_cut_off(
+    full_inputs: ReportInputs, tmp_path: Path, linked: bool
+) -> None:
+    inputs = worst_case(full_inputs, tmp_path, linked=linked)
+    file = tmp_path / "report.html"
+    with browser(tmp_path / "profile") as page:
+        for code in languages():
+            text = render_report(inputs, JOINT if linked else FIRST_PAGE, TO_DETAILS, catalogue(code))
+            file.write_text(text, encoding="utf-8")
+            page.show_at(SHEET[0], "dark", SHEET[1])
+            page.open(file)
+            assert 1 < len(SHEETS.findall(page.pdf())) <= MOST_SCREENS, code
+            page.call("Emulation.setEmulatedMedia", media="print")
+            assert page.evaluate(CUT % (SHEET[0] + 1)) == [], code
+            assert page.evaluate("getComputedStyle(document.querySelector('nav')).display") == "none"
+            assert page.evaluate("getComputedStyle(document.body).backgroundColor") == "rgb(255, 255, 255)"
+
+
+def test_a_printed_decision_has_its_signature_on_the_first_sheet(full_inputs: ReportInputs, tmp_path: Path) -> None:
+    file = tmp_path / "report.html"
+    names = ["age", "sex", "postcode", "nationality", "occupation", "admission_date", "emergency", "smoker", "bmi"]
+    row = ["61", "female", "94***", "Western Europe", "childcare worker", "2023-03-06", "false", "yes", "26.7", "K85"]
+    shown = {"names": [*names, "diagnosis"], "rows": [row] * 10, "n_columns": 15, "least": 5}
+    inputs = replace(full_inputs, collected=full_inputs.collected | {"rows": {"shown": shown}})
+    with browser(tmp_path / "profile") as page:
+        for code in languages():
+            file.write_text(render_report(inputs, FIRST_PAGE, TO_DETAILS, catalogue(code)), encoding="utf-8")
+            page.show_at(SHEET[0], height=SHEET[1])
+            page.open(file)
+            page.call("Emulation.setEmulatedMedia", media="print")
+            end = page.evaluate("document.querySelector('.sign-off').getBoundingClientRect().bottom")
+            assert 0 < end <= SHEET[1], code
+            assert page.evaluate(BROKEN) == [], code

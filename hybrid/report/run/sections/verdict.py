@@ -108,6 +108,7 @@ def _collect(run: ReportedRun, smallest: int) -> dict[str, Any]:  # noqa: ARG001
         ),
         "anonymization": result,
         "private": run.is_private,
+        "protected": None if run.protected is None else run.protected.result.to_json(),
     }
 
 
@@ -118,7 +119,7 @@ def _values(inputs: ReportInputs) -> dict[str, Any]:
     facts = None
     if collected is not None:
         created = inputs.created.date().isoformat()
-        facts = RunFacts(inputs.name, created, protected=inputs.collected.get("protect"), **collected)
+        facts = RunFacts(inputs.name, created, **collected)
     open_ = inputs.verdict.open_checks
     found = sorted(
         (check for check in open_ if check.standing != "not judged"),
