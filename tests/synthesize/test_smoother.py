@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from hybrid.synthesize.generators.cart import Smoother
+from hybrid.synthesize.generators.smoothing import Smoother
 
 
 def test_values_of_few_persons_by_hand() -> None:

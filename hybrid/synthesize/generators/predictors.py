@@ -1,4 +1,7 @@
-"""Columns as a tree reads them: numbers by their ranks, categories by scores that follow what is predicted."""
+"""Columns as a tree reads them: numbers by their ranks, categories by scores that follow what is predicted.
+
+The column that is predicted becomes classes, or numbers.
+"""
 
 from __future__ import annotations
 
@@ -9,6 +12,11 @@ import numpy as np
 
 from hybrid.base.arrays import Array
 from hybrid.synthesize.protocol import Feature
+
+MOST_CLASSES = 30
+"""Targets with more states are grown through a projection of their indicators instead of one by one."""
+N_PROJECTED = 16
+"""Dimensions of that projection."""
 
 
 @dataclass(frozen=True)
@@ -119,3 +127,28 @@ def _first_component(means: Array, counts: Array) -> Array:
     direction = direction * np.sign(direction[np.argmax(np.abs(direction))] or 1)
     projected: Array = (means @ direction)[:, None]
     return projected
+
+
+def outcome_of(values: Array, feature: Feature, rng: np.random.Generator) -> Array:
+    """Target of the tree: classes (n,) or numbers (n, d).
+
+    Numbers become normalized ranks, so that long tails do not decide every split, and the squares of these: by their
+    mean alone no split on "has children at school" would say anything of an age, which is neither low nor high there.
+    Many classes, or classes with fewer than two records on average, become a random projection of their indicators: the
+    sum of the projections' variances is the Gini impurity in expectation (Johnson, Lindenstrauss 1984).
+    """
+    if feature.is_discrete:
+        if feature.n_levels <= MOST_CLASSES and 2 * len(np.unique(values)) <= len(values):
+            return values
+        projection = rng.standard_normal((feature.n_levels, N_PROJECTED)) / np.sqrt(N_PROJECTED)
+        projected: Array = projection[values]
+        return projected
+    _, inverse, counts = np.unique(values, return_inverse=True, return_counts=True)
+    ranks = (np.cumsum(counts) - (counts + 1) / 2)[inverse]
+    places = _normalized(ranks)
+    return np.column_stack([places, _normalized(places**2)])
+
+
+def _normalized(numbers: Array) -> Array:
+    scaled: Array = (numbers - numbers.mean()) / max(numbers.std(), 1e-12)
+    return scaled

@@ -17,7 +17,15 @@ import numpy as np
 from hybrid.base.arrays import Array, Mask
 from hybrid.synthesize.generators.leaf_logits import LeafLogits, fit_logits
 from hybrid.synthesize.generators.leaf_slopes import LeafSlopes, fit_slopes, is_graded
-from hybrid.synthesize.generators.predictors import CategoryScores, Ranks, fit_scores, least_of_group, level_map
+from hybrid.synthesize.generators.predictors import (
+    MOST_CLASSES,
+    CategoryScores,
+    Ranks,
+    fit_scores,
+    least_of_group,
+    level_map,
+    outcome_of,
+)
 from hybrid.synthesize.protocol import Feature
 from hybrid.table.holders import all_differ
 from hybrid.table.persons import person_groups
@@ -25,10 +33,6 @@ from hybrid.table.persons import person_groups
 K = TypeVar("K")
 CERTAIN = 1e-4
 """Probability that the best of all splits of a node by chance alone makes such a group."""
-MOST_CLASSES = 30
-"""Targets with more states are grown through a projection of their indicators instead of one by one."""
-N_PROJECTED = 16
-"""Dimensions of that projection."""
 MOST_CELLS = 4_000_000
 """Counts of nodes by states that are held at once."""
 SPIKE = 0.5
@@ -317,7 +321,7 @@ def _tree(records: _Records[K], limits: TreeLimits, rng: np.random.Generator) ->
 def _weighed(records: _Records[K], limits: TreeLimits, rng: np.random.Generator) -> DonorTree[K]:
     """Tree whose leaves hold enough people, each split as far as people bear it out."""
     feature, values = records.feature, records.values
-    outcome = _outcome(values, feature, rng)
+    outcome = outcome_of(values, feature, rng)
     grown = _Grown.of(records, outcome, limits, int(rng.integers(2**31)))
     nodes, by_leaf = grown.nodes, grown.by_leaf
     share = np.ones(nodes.tree.node_count)
@@ -575,31 +579,6 @@ class _Nodes:
 def _matrix(predictors: Mapping[K, Ranks | CategoryScores], known: Mapping[K, Array]) -> Array:
     """Columns as a tree reads them; shape (n, n_predictors)."""
     return np.column_stack([coder.encode(known[key]) for key, coder in predictors.items()])
-
-
-def _outcome(values: Array, feature: Feature, rng: np.random.Generator) -> Array:
-    """Target of the tree: classes (n,) or numbers (n, d).
-
-    Numbers become normalized ranks, so that long tails do not decide every split, and the squares of these: by their
-    mean alone no split on "has children at school" would say anything of an age, which is neither low nor high there.
-    Many classes, or classes with fewer than two records on average, become a random projection of their indicators: the
-    sum of the projections' variances is the Gini impurity in expectation (Johnson, Lindenstrauss 1984).
-    """
-    if feature.is_discrete:
-        if feature.n_levels <= MOST_CLASSES and 2 * len(np.unique(values)) <= len(values):
-            return values
-        projection = rng.standard_normal((feature.n_levels, N_PROJECTED)) / np.sqrt(N_PROJECTED)
-        projected: Array = projection[values]
-        return projected
-    _, inverse, counts = np.unique(values, return_inverse=True, return_counts=True)
-    ranks = (np.cumsum(counts) - (counts + 1) / 2)[inverse]
-    places = _normalized(ranks)
-    return np.column_stack([places, _normalized(places**2)])
-
-
-def _normalized(numbers: Array) -> Array:
-    scaled: Array = (numbers - numbers.mean()) / max(numbers.std(), 1e-12)
-    return scaled
 
 
 def _new_tree(outcome: Array, limits: TreeLimits, seed: int) -> Any:
