@@ -146,14 +146,15 @@ class Generation:
                 self.models[stage] = known
         fitted, form = known
         if isinstance(options.rows, str):
-            wanted = rows_for(self.config, len(self.train) if self.static is None else n_persons(self.train))
+            wanted = len(self.train) if self.static is None else n_persons(self.train)
         elif self.static is None:
             wanted = options.rows
         else:
             wanted = max(round(options.rows * n_persons(form.learned) / len(form.learned)), 1)
         if self.selection is not None:
             wanted = self.selection.wanted(options.rows)
-            wanted = rows_for(self.config, wanted) if isinstance(options.rows, str) else wanted
+        if isinstance(options.rows, str):
+            wanted = rows_for(self.config, wanted)
         wanted *= options.tables
         table, redrawn = _held(fitted, form, self.rules, wanted, drawing, self.static, finish, self.selection)
         left_out = len(learned) - len(form.learned)

@@ -18,7 +18,7 @@ import pandas as pd
 
 from hybrid.base.arrays import Array, Codes, Mask
 from hybrid.table.codings import numbers_of
-from hybrid.table.holders import NOBODY, all_differ, holders, people_bounds, row_holders
+from hybrid.table.holders import NOBODY, all_differ, holders, people_bounds, row_holders, row_weights
 from hybrid.table.kinds.registry import Kind
 from hybrid.table.schema import Column, Table
 
@@ -169,11 +169,7 @@ def _ends(numbers: Array, whose: Codes, minimum: int) -> tuple[float, float] | N
 
 
 def _weights(whose: Codes) -> Array:
-    if all_differ(whose):
-        return np.ones(len(whose))
-    codes, distinct = pd.factorize(whose)
-    weights: Array = np.where(whose == NOBODY, 0.0, 1 / np.bincount(codes, minlength=len(distinct))[codes])
-    return weights
+    return np.ones(len(whose)) if all_differ(whose) else row_weights(whose, whose != NOBODY)
 
 
 def _limits(numbers: Array, whose: Codes, kind: Kind, minimum: int) -> tuple[Array, list[str]]:

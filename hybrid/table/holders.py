@@ -12,7 +12,7 @@ from collections.abc import Sequence
 import numpy as np
 import pandas as pd
 
-from hybrid.base.arrays import Array, Codes
+from hybrid.base.arrays import Array, Codes, Mask
 from hybrid.base.keys import by_first_row, pack
 from hybrid.table.schema import Table
 
@@ -40,6 +40,12 @@ def all_differ(persons: Array) -> bool:
     if not len(persons) or (persons[0] >= 0 and (persons[1:] > persons[:-1]).all()):
         return True
     return bool(persons.min() >= 0 and persons.max() < _WIDEST * len(persons) and np.bincount(persons).max() == 1)
+
+
+def row_weights(persons: Array, known: Mask) -> Array:
+    """Weight of each row, 1 / (rows of its person), and 0 where that is not ``known``; shape (n,)."""
+    codes = pd.factorize(persons)[0]
+    return np.where(known, 1 / np.bincount(codes)[codes], 0.0)
 
 
 def n_distinct(persons: Array) -> int:

@@ -72,9 +72,14 @@ def _high(about: Compared) -> JudgedNumber | str:
 def _end(about: Compared, end: float | None, shown: float | None, name: str) -> JudgedNumber | str:
     if end is None or shown is None:
         return sentence("no_interval")
-    words = sentence("score.low_end" if name == "low" else "score.high_end", score=_measured(about), n=shown)
-    judged = sentence("details.low_end" if name == "low" else "details.high_end", details=about.details)
-    return JudgedNumber(end, words, judged)
+    return _judged_by_end(end, name, _measured(about), shown, about.details)
+
+
+def _judged_by_end(end: float, name: str, score: str, shown: Fact, details: str) -> JudgedNumber:
+    words = sentence("score.low_end" if name == "low" else "score.high_end", score=score, n=shown)
+    return JudgedNumber(
+        end, words, sentence("details.low_end" if name == "low" else "details.high_end", details=details)
+    )
 
 
 def _difference(about: Compared) -> JudgedNumber | str:
@@ -82,24 +87,17 @@ def _difference(about: Compared) -> JudgedNumber | str:
         return sentence("no_reference")
     difference = about.outcome.value - about.outcome.reference
     at: dict[str, Fact] = {"difference": about.difference(difference)}
-    said: dict[str, Fact] = {"score": _measured(about), "n": about.shown.reference}
+    said: dict[str, Fact] = {"score": _measured(about), "n": about.shown.reference, **at}
     metric, interval = REGISTRY.get(about.metric), about.outcome.details.get("difference_interval")
     if metric is None or metric.family == "privacy" or interval is None:
-        words, details = (
-            sentence("score.reference", **said, **at),
-            sentence("details.reference", details=about.details, **at),
-        )
-        return JudgedNumber(difference, words, details)
-    at |= {"low": about.difference(interval[0]), "high": about.difference(interval[1])}
-    words = sentence("score.reference.between", **said, **at)
-    details = sentence("details.reference.between", details=about.details, **at)
+        details = sentence("details.reference", details=about.details, **at)
+        return JudgedNumber(difference, sentence("score.reference", **said), details)
+    ends: dict[str, Fact] = {"low": about.difference(interval[0]), "high": about.difference(interval[1])}
+    words = sentence("score.reference.between", **said, **ends)
+    details = sentence("details.reference.between", details=about.details, **at, **ends)
     # Of what a table is good for, as of everything that is lost, the end that chance does not explain.
     name, end = ("high", interval[1]) if metric.direction == "higher" else ("low", interval[0])
-    return JudgedNumber(
-        end,
-        sentence(f"score.{name}_end", score=words, n=about.difference(end)),
-        sentence(f"details.{name}_end", details=details),
-    )
+    return _judged_by_end(end, name, words, ends[name], details)
 
 
 def _excess(about: Compared) -> JudgedNumber | str:

@@ -159,9 +159,9 @@ class CartOptions(Options):
     def limits(self, people: int) -> tuple[TreeLimits, int]:
         """Limits of the trees of so many training people, and the people who must have a number that is copied."""
         least = enough_people(people) if self.min_leaf is None else self.min_leaf
-        alphas = (1.0, OF_STATES if people >= SHARE * MOST else None) if self.alpha is None else (self.alpha, None)
+        of_states = OF_STATES if self.alpha is None and people >= SHARE * MOST else None
         return (
-            TreeLimits(least, alphas[0], self.max_depth, self.slopes, self.small_groups, alphas[1]),
+            TreeLimits(least, self.alpha or 1.0, self.max_depth, self.slopes, self.small_groups, of_states),
             enough_people(people) if self.smoothing is None else self.smoothing,
         )
 

@@ -20,6 +20,7 @@ import pandas as pd
 
 from hybrid.base.arrays import Array
 from hybrid.base.likeness import agreement, rank_correlation
+from hybrid.synthesize.generators.trees import SPIKE
 from hybrid.synthesize.protocol import Children, DrawnColumns, Encoded, Feature
 
 MOST_SUMMARIES = 16
@@ -190,7 +191,7 @@ def _number(name: str, missing: bool = True) -> Feature:
 
 def _has_spike(values: Array) -> bool:
     counts = np.unique(values, return_counts=True)[1]
-    return bool(2 * counts.max() >= counts.sum())
+    return bool(counts.max() >= SPIKE * counts.sum())
 
 
 def _mean(values: Array, counts: Array) -> Array:

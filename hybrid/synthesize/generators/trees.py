@@ -27,8 +27,7 @@ from hybrid.synthesize.generators.predictors import (
     outcome_of,
 )
 from hybrid.synthesize.protocol import Feature
-from hybrid.table.holders import all_differ
-from hybrid.table.persons import person_groups
+from hybrid.table.holders import all_differ, row_weights
 
 K = TypeVar("K")
 CERTAIN = 1e-4
@@ -415,10 +414,7 @@ def person_weights(persons: Array) -> Array | None:
 
     Records without a key weigh nothing: they may be of any person. None where each record is another person.
     """
-    if all_differ(persons):
-        return None
-    groups = person_groups(persons)
-    return np.where(persons < 0, 0.0, 1 / np.bincount(groups)[groups])
+    return None if all_differ(persons) else row_weights(persons, persons >= 0)
 
 
 @dataclass(frozen=True)
