@@ -62,11 +62,11 @@ class RetrainOptions(Options):
     share: float = Field(default=0.01, gt=0, le=0.5)
     """Share of the pool whom `membership_trained` attacks, those least like others: at least 80, or a quarter of a
     small pool. Beside them random others are attacked: 400 of 10,000, up to 2,000 of a smaller pool."""
-    halves: int = Field(default=64, ge=20, le=100_000)
+    halves: int = Field(default=128, ge=20, le=100_000)
     """Trainings on random halves of the pool, at most."""
     looks: int = Field(default=3, ge=1, le=20)
-    """How often, at equal steps, it is asked whether the trainings so far decide. The intervals of all looks hold
-    together."""
+    """How often it is asked whether the trainings so far decide, each time after twice as many. The intervals of all
+    looks hold together."""
     exposed_limits: tuple[float, ...] = (0.6, 0.75)
     """AUC of the most exposed at which verdicts differ. Trainings end once neither lies within the interval, nor one of
     `random_limits` within that of random people. They are those of the packaged policies; none: trainings end at the

@@ -23,7 +23,7 @@ from hybrid.table import Table
 from hybrid.table.persons import n_persons
 from hybrid.table.split import SplitOptions
 
-MOST_SECONDS = 300.0
+MOST_SECONDS = 600.0
 """Seconds of one core that trainings of a generator may take for an attack that nobody asked for."""
 REPEATED = 0.05, 5e-6
 """Seconds to protect, anonymize, restore and observe a table, and more of them per cell."""

@@ -57,7 +57,7 @@ def test_every_run_is_attacked_by_repeating_the_whole_process(
 def test_what_takes_too_long_is_not_tried_and_never_passes(hybrid: Run, capsys: Any, job: Path, tmp_path: Path) -> None:
     edit(job, policy="default", evaluate=ATTACK | {"power": False})
     assert hybrid("check", job) == 0
-    assert "no attacker repeats the whole process: 64 trainings of cart would take" in " ".join(
+    assert "no attacker repeats the whole process: 128 trainings of cart would take" in " ".join(
         capsys.readouterr().out.split()
     )
     hybrid("run", job, "--out", tmp_path / "run")

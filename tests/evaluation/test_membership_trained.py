@@ -131,13 +131,13 @@ def test_one_observation_that_tells_is_learned() -> None:
 
 
 def test_trainings_end_as_soon_as_no_limit_is_open(people: Table) -> None:
-    several = RetrainOptions.model_validate(RETRAIN | {"halves": 60, "looks": 3})
-    assert looks(several) == [20, 40, 60] and looks(several.model_copy(update={"halves": 30})) == [20, 30]
+    several = RetrainOptions.model_validate(RETRAIN | {"halves": 80, "looks": 3})
+    assert looks(several) == [20, 40, 80] and looks(several.model_copy(update={"halves": 50})) == [25, 50]
     copies, nothing = attacked(copier, people, retrain=several), attacked(ignorant, people, retrain=several)
     assert {outcome.details["trainings"] for outcome in copies.values()} == {20}
     narrow = several.model_copy(update={"random_limits": (0.5,)})
     undecided = attacked(ignorant, people, retrain=narrow)
-    assert {outcome.details["trainings"] for outcome in undecided.values()} == {60}
+    assert {outcome.details["trainings"] for outcome in undecided.values()} == {80}
     assert all(outcome.together == 3 for outcome in (*copies.values(), *nothing.values()))
 
 

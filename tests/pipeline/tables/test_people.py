@@ -164,10 +164,10 @@ def test_rows_that_a_table_below_copies_are_found(config: RunConfig, monkeypatch
 
 def test_people_who_are_copied_are_found_at_the_first_look(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("hybrid.pipeline.pipeline.drawn_people", real_people)
-    config = loaded(tmp_path, retrain=RETRAIN | {"halves": 60, "looks": 3})
+    config = loaded(tmp_path, retrain=RETRAIN | {"halves": 80, "looks": 3})
     for outcome in outcomes(Pipeline(config, seed=1).evaluation).values():
         assert isinstance(outcome, Measure) and outcome.low is not None and outcome.low > 0.8
-        assert outcome.details["trainings"] == 20 and outcome.details["most_trainings"] == 60
+        assert outcome.details["trainings"] == 20 and outcome.details["most_trainings"] == 80
 
 
 def test_the_price_counts_every_table(config: RunConfig) -> None:
@@ -195,9 +195,9 @@ def test_what_takes_too_long_is_not_tried_and_says_so_once(tmp_path: Path) -> No
     run = Pipeline(config, seed=1)
     found = outcomes(run.evaluation)
     assert all(isinstance(one, NotComputable) and one.lacks == "trainings" for one in found.values())
-    assert all("64 trainings of cart would take" in one.reason for one in found.values())
+    assert all("128 trainings of cart would take" in one.reason for one in found.values())
     said = [finding.message for finding in diagnose(config) if "repeats the whole process" in finding.message]
-    assert len(said) == 1 and "64 trainings of cart would take" in said[0]
+    assert len(said) == 1 and "128 trainings of cart would take" in said[0]
 
 
 @pytest.mark.parametrize(
