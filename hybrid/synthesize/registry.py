@@ -70,8 +70,8 @@ class Capabilities:
 
     @classmethod
     def of(cls, generator: Generator) -> Capabilities:
-        private = "epsilon" in generator.Options.model_fields and getattr(generator, "secure_noise", False)
-        return cls(getattr(generator, "learns_parents", False), generator.resumes, private)
+        private = "epsilon" in generator.Options.model_fields and generator.secure_noise
+        return cls(generator.learns_parents, generator.resumes, private)
 
     @property
     def words(self) -> str:

@@ -14,13 +14,11 @@ import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from itertools import combinations
-from typing import ClassVar
 
 import numpy as np
 from pydantic import Field
 
 from hybrid.base.arrays import Array
-from hybrid.base.options import Options
 from hybrid.base.progress import Progress
 from hybrid.privacy.accounting import variance_for
 from hybrid.synthesize.generators.graphical_model import (
@@ -143,9 +141,9 @@ class AimOptions(NoisyMarginalOptions):
 class Aim(MarginalGenerator):
     """The generator ``aim``."""
 
-    name: ClassVar[str] = "aim"
-    title: ClassVar[str] = "noisy marginals chosen round by round (AIM, McKenna et al. 2022): differentially private"
-    Options: ClassVar[type[Options]] = AimOptions
+    name = "aim"
+    title = "noisy marginals chosen round by round (AIM, McKenna et al. 2022): differentially private"
+    Options = AimOptions
 
     def cost(self, features: Sequence[Feature], n_rows: int, options: AimOptions) -> Cost:
         d = len(features)

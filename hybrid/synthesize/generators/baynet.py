@@ -26,7 +26,7 @@ from hybrid.base.errors import GeneratorError
 from hybrid.base.options import Options
 from hybrid.base.progress import Progress
 from hybrid.base.rng import rng_for
-from hybrid.synthesize.protocol import Cost, DrawnColumns, Encoded, Encoding, Feature
+from hybrid.synthesize.protocol import Cost, DrawnColumns, Encoded, Encoding, Feature, Generator
 
 
 @dataclass(frozen=True)
@@ -278,17 +278,12 @@ class BaynetModel:
         return DrawnColumns(drawn)
 
 
-class Baynet:
+class Baynet(Generator):
     """The generator ``baynet``."""
 
-    name: ClassVar[str] = "baynet"
-    title: ClassVar[str] = "Bayesian network (Zhang et al. 2017) without noise: fast, coarse numbers"
-    licence: ClassVar[str] = "Apache-2.0"
-    requires: ClassVar[tuple[str, ...]] = ()
-    extra: ClassVar[str | None] = None
-    environment: ClassVar[str | None] = None
-    resumes: ClassVar[bool] = False
-    Options: ClassVar[type[Options]] = BaynetOptions
+    name = "baynet"
+    title = "Bayesian network (Zhang et al. 2017) without noise: fast, coarse numbers"
+    Options = BaynetOptions
     presets: ClassVar[Mapping[str, Mapping[str, Any]]] = {"default": {}, "meeus": {"degree": 1, "bins": 10}}
 
     def encoding(self, options: BaynetOptions) -> Encoding:
@@ -330,10 +325,9 @@ class Baynet:
 class Privbayes(Baynet):
     """The generator ``privbayes``."""
 
-    name: ClassVar[str] = "privbayes"
-    title: ClassVar[str] = "Bayesian network with noise (PrivBayes, Zhang et al. 2017): for research, no claim is made"
-    secure_noise: ClassVar[bool] = False
-    Options: ClassVar[type[Options]] = PrivbayesOptions
+    name = "privbayes"
+    title = "Bayesian network with noise (PrivBayes, Zhang et al. 2017): for research, no claim is made"
+    Options = PrivbayesOptions
 
     def _budget(self, options: BaynetOptions) -> tuple[float, float]:
         assert isinstance(options, PrivbayesOptions)

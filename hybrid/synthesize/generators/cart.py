@@ -50,7 +50,7 @@ from hybrid.synthesize.generators.recurrence import (
 from hybrid.synthesize.generators.regressions import LinearStep, LogisticStep, Method, fit_regression, refuse_methods
 from hybrid.synthesize.generators.smoothing import Smoother
 from hybrid.synthesize.generators.trees import DonorTree, K, TreeLimits, grow, occurrences, only, person_weights
-from hybrid.synthesize.protocol import Children, Cost, DrawnColumns, Encoded, Encoding, Feature
+from hybrid.synthesize.protocol import Children, Cost, DrawnColumns, Encoded, Encoding, Feature, Generator
 from hybrid.table.holders import n_with_key
 
 PRIOR_PEOPLE = 5.0
@@ -224,18 +224,14 @@ class CartModel:
         return [drawn[at] for at in range(len(drawn))]
 
 
-class Cart:
+class Cart(Generator):
     """The generator ``cart``."""
 
-    name: ClassVar[str] = "cart"
-    title: ClassVar[str] = "sequential trees, the method of synthpop: seconds, no deep learning"
-    licence: ClassVar[str] = "Apache-2.0 (ours, on scikit-learn, BSD-3-Clause)"
-    requires: ClassVar[tuple[str, ...]] = ()
-    extra: ClassVar[str | None] = None
-    environment: ClassVar[str | None] = None
-    resumes: ClassVar[bool] = False
-    learns_parents: ClassVar[bool] = True
-    Options: ClassVar[type[Options]] = CartOptions
+    name = "cart"
+    title = "sequential trees, the method of synthpop: seconds, no deep learning"
+    licence = "Apache-2.0 (ours, on scikit-learn, BSD-3-Clause)"
+    learns_parents = True
+    Options = CartOptions
     presets: ClassVar[Mapping[str, Mapping[str, Any]]] = {
         "default": {},
         "synthpop": {"min_leaf": 5, "smoothing": 0, "slopes": False, "alpha": 1.0},

@@ -12,11 +12,9 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from itertools import combinations
-from typing import ClassVar
 
 from pydantic import Field
 
-from hybrid.base.options import Options
 from hybrid.base.progress import Progress
 from hybrid.synthesize.generators.graphical_model import Clique, MarginalModel, Measurement, all_pairs, estimate
 from hybrid.synthesize.generators.noisy_marginals import MarginalGenerator, NoisyCounts, NoisyMarginalOptions
@@ -35,9 +33,9 @@ class MstOptions(NoisyMarginalOptions):
 class Mst(MarginalGenerator):
     """The generator ``mst``."""
 
-    name: ClassVar[str] = "mst"
-    title: ClassVar[str] = "noisy marginals along a tree (MST, McKenna et al. 2021): differentially private"
-    Options: ClassVar[type[Options]] = MstOptions
+    name = "mst"
+    title = "noisy marginals along a tree (MST, McKenna et al. 2021): differentially private"
+    Options = MstOptions
 
     def cost(self, features: Sequence[Feature], n_rows: int, options: MstOptions) -> Cost:
         levels = sorted((min(feature.n_levels or options.bins, options.bins) for feature in features), reverse=True)

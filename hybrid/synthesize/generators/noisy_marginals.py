@@ -15,7 +15,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from pathlib import Path
-from typing import Any, ClassVar
+from typing import Any
 
 import numpy as np
 from pydantic import Field
@@ -27,7 +27,7 @@ from hybrid.base.rng import rng_for
 from hybrid.privacy.accounting import gaussian_rho, rho_for, variance_for
 from hybrid.privacy.noise import Bits, choose, discrete_gaussian, secure_bytes
 from hybrid.synthesize.generators.graphical_model import Clique, MarginalModel, Measurement, draw_rows
-from hybrid.synthesize.protocol import DrawnColumns, Encoded, Encoding, Feature
+from hybrid.synthesize.protocol import DrawnColumns, Encoded, Encoding, Feature, Generator
 
 
 @dataclass(frozen=True)
@@ -257,16 +257,10 @@ class NoisyMarginals:
         return DrawnColumns(columns)
 
 
-class MarginalGenerator(ABC):
+class MarginalGenerator(Generator, ABC):
     """Base of the generators of noisy marginals."""
 
-    licence: ClassVar[str] = "Apache-2.0"
-    requires: ClassVar[tuple[str, ...]] = ()
-    extra: ClassVar[str | None] = None
-    environment: ClassVar[str | None] = None
-    resumes: ClassVar[bool] = False
-    secure_noise: ClassVar[bool] = True
-    presets: ClassVar[Mapping[str, Mapping[str, Any]]] = {"default": {}}
+    secure_noise = True
 
     def encoding(self, options: Any) -> Encoding:
         return Encoding(max_levels=options.bins, flag_missing=True, listed_domains=True)
