@@ -14,6 +14,7 @@ from importlib import resources
 from pathlib import Path
 
 import numpy as np
+import pandas as pd
 import pyarrow as pa
 
 from hybrid.base.arrays import Array, Mask
@@ -148,7 +149,7 @@ def _scheduled(drawn: Admissions, rng: np.random.Generator) -> Admissions:
     soon = rng.integers(1, SOON + 1, len(day))
     later = SOON + 1 + rng.exponential(_LATER, len(day)).astype(np.int64)
     gap = drawn.stay + np.where(drawn.readmitted, soon, later)
-    place = _places(drawn.patient)
+    place = pd.Series(drawn.patient).groupby(drawn.patient).cumcount().to_numpy()
     for at in range(1, int(place.max(initial=0)) + 1):
         rows = np.flatnonzero(place == at)
         day[rows] = day[rows - 1] + gap[rows - 1]
@@ -166,12 +167,6 @@ def _first(drawn: Admissions, n: int) -> Admissions:
     chosen = {name: values[kept] for name, values in vars(drawn).items() if name != "missing"}
     missing = {name: mask[kept] for name, mask in drawn.missing.items()}
     return replace(drawn, **chosen | {"missing": missing, "readmitted": chosen["readmitted"] & ~last})
-
-
-def _places(patient: Array) -> Array:
-    starts = np.flatnonzero(np.append(True, patient[1:] != patient[:-1]))
-    places: Array = np.arange(len(patient)) - np.repeat(starts, np.diff(np.append(starts, len(patient))))
-    return places
 
 
 def _hospital_weights(vocabulary: Vocabulary) -> Array:

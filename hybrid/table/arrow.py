@@ -21,16 +21,14 @@ _DICTIONARY = re.compile(r"dictionary<values=(.+), indices=(\w+), ordered=([01])
 
 def is_text(arrow_type: pa.DataType) -> bool:
     """True if a column of this type is parsed from texts."""
-    plain = arrow_type.value_type if pa.types.is_dictionary(arrow_type) else arrow_type
+    plain = plain_type(arrow_type)
     return bool(pa.types.is_string(plain) or pa.types.is_large_string(plain) or pa.types.is_null(plain))
 
 
 def kind_of(arrow_type: pa.DataType) -> tuple[Kind | None, ColumnFormat]:
     """Kind and CSV format of a column that is not text; no kind where its type is not supported."""
-    if pa.types.is_dictionary(arrow_type):
-        return kind_of(arrow_type.value_type)
     for kind in Kind:
-        shape = kind.type.format_of(arrow_type)
+        shape = kind.type.format_of(plain_type(arrow_type))
         if shape is not None:
             return kind, shape
     return None, ColumnFormat()
@@ -99,7 +97,7 @@ def _array(values: pd.Series, column: Column) -> pa.Array:
         return pa.nulls(len(values)) if values.isna().all() else column.kind.type.to_arrow(values)
     if is_text(arrow_type):
         return _texts(values, column).cast(arrow_type)
-    plain = arrow_type.value_type if pa.types.is_dictionary(arrow_type) else arrow_type
+    plain = plain_type(arrow_type)
     try:
         exact = pa.types.is_integer(plain)
         array = column.kind.type.to_arrow(values).cast(plain, safe=exact)

@@ -23,7 +23,7 @@ from hybrid.table.files import File
 from hybrid.table.persons import person_codes, unknown_person
 from hybrid.table.read_file import INDEX, parquet_metadata, readable
 from hybrid.table.read_options import ColumnOptions, ReadOptions
-from hybrid.table.typed_table import column_problems, typed_table
+from hybrid.table.typed_table import column_problems, typed_table, unsupported
 
 _BATCH = 1 << 18
 
@@ -89,7 +89,11 @@ def open_parquet(file: File, options: ReadOptions) -> ParquetRows:
     problems = column_problems(str(file), schema.names, options)
     for one, metadata in zip(files[1:], found[1:], strict=True):
         problems += _differences(one, _without_index(metadata.schema.to_arrow_schema()), files[0], schema)
-    problems += [_unsupported(file, field) for field in schema if not _is_supported(field.type)]
+    problems += [
+        unsupported(str(file), field.name, field.type)
+        for field in schema
+        if not is_text(field.type) and kind_of(field.type)[0] is None
+    ]
     n_rows = sum(metadata.num_rows for metadata in found)
     if not n_rows and not problems:
         problems.append(Problem(f"{file}: there are columns and no rows", "point data.path to a table with rows"))
@@ -113,17 +117,6 @@ def files_below(folder: File) -> list[File]:
 
 def _without_index(schema: pa.Schema) -> pa.Schema:
     return pa.schema([field.remove_metadata() for field in schema if not field.name.startswith(INDEX)])
-
-
-def _is_supported(arrow_type: pa.DataType) -> bool:
-    return is_text(arrow_type) or kind_of(arrow_type)[0] is not None
-
-
-def _unsupported(file: File, field: pa.Field) -> Problem:
-    return Problem(
-        f"{file}: column {field.name!r} has the type {field.type}, which is not supported",
-        "convert it to numbers, text, booleans or dates, or drop it",
-    )
 
 
 def _differences(file: File, schema: pa.Schema, first: File, wanted: pa.Schema) -> list[Problem]:
@@ -209,7 +202,7 @@ def engine_rows(rows: ParquetRows, work: Path, beside: Mapping[str, Array]) -> P
     _refuse_equal_names(rows)
     plain = pa.schema([field.with_type(_engine_type(field.type)) for field in rows.schema])
     is_local = all(isinstance(file.filesystem, LocalFileSystem) for file in rows.files)
-    if not beside and is_local and _same_in_duckdb(rows.schema):
+    if not beside and is_local and all(_engine_type(kind) == plain_type(kind) for kind in rows.schema.types):
         return replace(rows, schema=plain)
     added = {name: pa.array(values, mask=values < 0 if name == PERSON else None) for name, values in beside.items()}
     schema = pa.schema([*plain, *((name, values.type) for name, values in added.items())])
@@ -238,10 +231,6 @@ def _refuse_equal_names(rows: ParquetRows) -> None:
             f"{rows.source}: columns whose names begin with hybrid_: {', '.join(map(repr, own))}",
             hint="rename them: such names are used for what is counted beside the columns",
         )
-
-
-def _same_in_duckdb(schema: pa.Schema) -> bool:
-    return all(_engine_type(kind) == plain_type(kind) for kind in schema.types)
 
 
 def _engine_type(kind: pa.DataType) -> pa.DataType:

@@ -181,11 +181,8 @@ def with_any_of(table: Table, rows: Mask) -> Mask:
 def row_limit_mask(persons: Codes, most: int, rng: np.random.Generator) -> Mask:
     """Mask of at most ``most`` rows of each person, drawn at random; shape (n,), bool."""
     order = np.lexsort((rng.random(len(persons)), persons))
-    ranked = persons[order]
-    starts = np.flatnonzero(np.append(True, ranked[1:] != ranked[:-1])) if len(ranked) else np.empty(0, dtype=np.int64)
-    place: Array = np.arange(len(ranked)) - np.repeat(starts, np.diff(np.append(starts, len(ranked))))
     kept = np.zeros(len(persons), dtype=bool)
-    kept[order[place < most]] = True
+    kept[order] = pd.Series(persons[order]).groupby(persons[order]).cumcount() < most
     return kept
 
 

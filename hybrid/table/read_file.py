@@ -23,7 +23,7 @@ from hybrid.table.file_formats import (
     is_csv,
 )
 from hybrid.table.file_problems import refuse_other_format
-from hybrid.table.files import File
+from hybrid.table.files import File, unchanged
 from hybrid.table.read_options import ReadOptions
 from hybrid.table.schema import Table
 from hybrid.table.spreadsheets import read_spreadsheet
@@ -70,23 +70,21 @@ def read_table(path: Path | File, options: ReadOptions) -> Table:
         The format needs a package that is not installed.
     """
     file = File.local(path) if isinstance(path, Path) else path
-    before = file.info()
-    if not before.is_file:
-        what = "is a folder" if before.type is FileType.Directory else "does not exist"
+    info = file.info()
+    if not info.is_file:
+        what = "is a folder" if info.type is FileType.Directory else "does not exist"
         raise DataError(f"{file}: the data file {what}", hint="set data.path to a data file")
     refuse_other_format(file)
     stored = None
-    if file.suffix in PARQUET_SUFFIXES:
-        raw, stored = _read_parquet(file, options)
-    elif file.suffix in STATISTICS_SUFFIXES:
-        raw = read_statistics_file(file, options)
-    elif file.suffix in SPREADSHEET_SUFFIXES:
-        raw = read_spreadsheet(file, options)
-    else:
-        raw = read_csv(file, options)
-    after = file.info()
-    if (before.size, before.mtime_ns) != (after.size, after.mtime_ns):
-        raise DataError(f"{file}: the file was changed while it was read", hint="run again when it is complete")
+    with unchanged(file):
+        if file.suffix in PARQUET_SUFFIXES:
+            raw, stored = _read_parquet(file, options)
+        elif file.suffix in STATISTICS_SUFFIXES:
+            raw = read_statistics_file(file, options)
+        elif file.suffix in SPREADSHEET_SUFFIXES:
+            raw = read_spreadsheet(file, options)
+        else:
+            raw = read_csv(file, options)
     return typed_table(str(file), raw, options, keep_types=file.suffix in TYPED_SUFFIXES, stored=stored)
 
 
@@ -128,13 +126,10 @@ def column_parts(file: File, options: ReadOptions, name: str) -> Iterator[Table]
 
 
 def _parts_of(file: File, options: ReadOptions, columns: Collection[str] | None) -> Iterator[pa.Table]:
-    before = file.info()
-    parts = _parquet_parts(file, columns) if file.suffix in PARQUET_SUFFIXES else parts_of_csv(file, options)
-    for part in parts:
-        yield part if columns is None else part.select([name for name in part.column_names if name in columns])
-    after = file.info()
-    if (before.size, before.mtime_ns) != (after.size, after.mtime_ns):
-        raise DataError(f"{file}: the file was changed while it was read", hint="run again when it is complete")
+    with unchanged(file):
+        parts = _parquet_parts(file, columns) if file.suffix in PARQUET_SUFFIXES else parts_of_csv(file, options)
+        for part in parts:
+            yield part if columns is None else part.select([name for name in part.column_names if name in columns])
 
 
 def _typed_part(file: File, options: ReadOptions, columns: Collection[str] | None, part: pa.Table) -> Table:

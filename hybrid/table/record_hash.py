@@ -49,12 +49,7 @@ def record_hashes(table: Table, secret: bytes, key: Sequence[str] = ()) -> Array
 
 def each_once(hashes: Array) -> Array:
     """Hashes with repeats made distinct by their count so far; shape (n,), uint64."""
-    order = np.argsort(hashes, kind="stable")
-    ranked = hashes[order]
-    starts = np.flatnonzero(np.append(True, ranked[1:] != ranked[:-1])) if len(ranked) else np.empty(0, dtype=int)
-    counts = np.diff(np.append(starts, len(ranked)))
-    numbers = np.empty(len(hashes), dtype=np.uint64)
-    numbers[order] = np.arange(len(ranked)) - np.repeat(starts, counts)
+    numbers = pd.Series(hashes).groupby(hashes, sort=False).cumcount().to_numpy(np.uint64)
     repeated = numbers > 0
     result = hashes.copy()
     result[repeated] = hash_pairs(hashes[repeated], numbers[repeated])

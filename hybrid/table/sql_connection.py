@@ -129,7 +129,8 @@ def connect(
     except HybridError:
         raise
     except Exception as error:  # noqa: BLE001 - drivers have their own; their texts may hold values and credentials
-        if minutes is not None and _was_stopped(error):
+        code, state = _codes(error)
+        if minutes is not None and (code == sqlite3.SQLITE_INTERRUPT or state == "57014"):
             raise too_slow(name, minutes) from None
         raise _redacted(error, url_env, name) from None
 
@@ -208,10 +209,10 @@ def _limits(dialect: str) -> dict[str, Any]:
     return {"connect_args": {"connect_timeout": _CONNECT_SECONDS}} if dialect == "postgresql" else {}
 
 
-def _was_stopped(error: Exception) -> bool:
+def _codes(error: Exception) -> tuple[int | None, str | None]:
+    """Error code of SQLite, and SQLSTATE, of what a driver says."""
     origin = getattr(error, "orig", None)
-    code = getattr(origin, "sqlite_errorcode", None)
-    return code == sqlite3.SQLITE_INTERRUPT or getattr(origin, "sqlstate", None) == "57014"
+    return getattr(origin, "sqlite_errorcode", None), getattr(origin, "sqlstate", None)
 
 
 def _redacted(error: Exception, url_env: str, name: str) -> DataError:
@@ -219,27 +220,21 @@ def _redacted(error: Exception, url_env: str, name: str) -> DataError:
 
     if isinstance(error, sa.exc.NoSuchTableError):
         return DataError(f"{name}: there is no such table in the database of {url_env}", hint="check the name")
-    if _denied(error):
+    code, state = _codes(error)
+    if code in (sqlite3.SQLITE_AUTH, sqlite3.SQLITE_READONLY) or state == "25006":
         return DataError(f"{name}: the query would change the database", hint="it may only read: SELECT")
-    if getattr(getattr(error, "orig", None), "sqlite_errorcode", None) == sqlite3.SQLITE_TOOBIG:
+    if code == sqlite3.SQLITE_TOOBIG:
         return DataError(
             f"{name}: a cell holds more than {LARGEST_CELL // 10**6:,} million bytes",
             hint="leave the column out, or cut it to what somebody will use",
         )
-    state = getattr(getattr(error, "orig", None), "sqlstate", None)
-    code = f"{type(error).__name__}, SQLSTATE {state}" if state else type(error).__name__
+    said = f"{type(error).__name__}, SQLSTATE {state}" if state else type(error).__name__
     if isinstance(error, sa.exc.OperationalError) and state is None:
         return UnreachableError(
-            f"{name}: the database of {url_env} cannot be reached, or the connection broke ({code})",
+            f"{name}: the database of {url_env} cannot be reached, or the connection broke ({said})",
             hint="check that it runs, and the host, user and password of the URL",
         )
     return DataError(
-        f"{name}: the database of {url_env} refused ({code})",
+        f"{name}: the database of {url_env} refused ({said})",
         hint="look the SQLSTATE up in the database's manual; check names and rights",
     )
-
-
-def _denied(error: Exception) -> bool:
-    origin = getattr(error, "orig", None)
-    code = getattr(origin, "sqlite_errorcode", None)
-    return code in (sqlite3.SQLITE_AUTH, sqlite3.SQLITE_READONLY) or getattr(origin, "sqlstate", None) == "25006"

@@ -13,7 +13,7 @@ import pyarrow.compute as pc
 from hybrid.base.arrays import Array
 from hybrid.base.errors import Problem
 from hybrid.table.kinds.registry import DTYPES, Kind, recognized
-from hybrid.table.kinds.value_type import ColumnFormat
+from hybrid.table.kinds.value_type import ParsedTexts
 from hybrid.table.read_options import ColumnOptions
 from hybrid.table.schema import Column
 
@@ -48,18 +48,11 @@ def encode_texts(values: pd.Series, column: Column) -> tuple[Array, list[str]]:
     return np.where(codes < 0, len(texts), codes), [*texts, column.format.missing]
 
 
-@dataclass(frozen=True)
-class Parsed:
-    """The distinct texts of a column as typed values.
-
-    ``values`` has the dtype of ``kind`` and one entry per text; ``bad`` lists the positions of texts that are
-    not of that kind (their value is missing).
-    """
+@dataclass(frozen=True, kw_only=True)
+class Parsed(ParsedTexts):
+    """The distinct texts of a column as typed values of a kind."""
 
     kind: Kind
-    values: pd.Series
-    format: ColumnFormat
-    bad: tuple[int, ...] = ()
 
 
 def parse(texts: Sequence[str], kind: Kind | None = None, date_format: str | None = None, mark: str = ".") -> Parsed:
@@ -83,7 +76,7 @@ def parse(texts: Sequence[str], kind: Kind | None = None, date_format: str | Non
     texts = list(texts)
     kind = kind or recognized(texts, date_format, mark)
     found = kind.type.parse(texts, date_format, mark)
-    return Parsed(kind, found.values, found.format, found.bad)
+    return Parsed(kind=kind, **vars(found))
 
 
 _MOST_LISTED = 10

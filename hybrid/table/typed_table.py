@@ -12,7 +12,7 @@ import pyarrow.csv
 
 from hybrid.base.arrays import Array
 from hybrid.base.errors import DataError, Problem
-from hybrid.table.arrow import is_text, kind_of
+from hybrid.table.arrow import is_text, kind_of, plain_type
 from hybrid.table.kinds.registry import Kind
 from hybrid.table.kinds.value_type import plain_values
 from hybrid.table.read_options import ColumnOptions, ReadOptions
@@ -143,12 +143,7 @@ def _convert_typed(
     kind, shape = kind_of(raw.type)
     empty = Column(name, wanted.role, Kind.CATEGORICAL, wanted.target), pd.Series(dtype="category")
     if kind is None:
-        problems.append(
-            Problem(
-                f"{source}: column {name!r} has the type {raw.type}, which is not supported",
-                "convert it to numbers, text, booleans or dates, or drop it",
-            )
-        )
+        problems.append(unsupported(source, name, raw.type))
         return empty
     plain = plain_values(raw)
     if what := kind.type.unstorable(plain):
@@ -168,6 +163,13 @@ def _convert_typed(
             return empty
         values, kind = changed, wanted.kind
     return Column(name, wanted.role, kind, wanted.target, kind.type.format_of_values(values, shape)), values
+
+
+def unsupported(source: str, name: str, arrow_type: pa.DataType) -> Problem:
+    return Problem(
+        f"{source}: column {name!r} has the type {arrow_type}, which is not supported",
+        "convert it to numbers, text, booleans or dates, or drop it",
+    )
 
 
 @runtime_checkable
@@ -242,15 +244,12 @@ def _arrow_table(frame: ArrowStream) -> pa.Table:
         raise DataError(
             f"{DATA_FRAME}: the table cannot be read as Arrow columns", hint="give one record per row, in named columns"
         ) from None
-    return pa.table({name: _plain(table[name]) for name in table.column_names}) if _has_views(table) else table
-
-
-def _has_views(table: pa.Table) -> bool:
-    return any(_is_view(kind) for kind in table.schema.types)
+    has_views = any(_is_view(kind) for kind in table.schema.types)
+    return pa.table({name: _plain(table[name]) for name in table.column_names}) if has_views else table
 
 
 def _is_view(kind: Any) -> bool:
-    return bool(pa.types.is_string_view(kind.value_type if pa.types.is_dictionary(kind) else kind))
+    return bool(pa.types.is_string_view(plain_type(kind)))
 
 
 def _plain(column: pa.ChunkedArray) -> pa.ChunkedArray:

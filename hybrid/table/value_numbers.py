@@ -9,7 +9,7 @@ import pyarrow.compute as pc
 
 from hybrid.base.arrays import Array
 from hybrid.base.errors import DataError
-from hybrid.table.arrow import to_arrow
+from hybrid.table.arrow import plain_type, to_arrow
 from hybrid.table.kinds.value_type import plain_values
 from hybrid.table.read_options import ColumnOptions, ReadOptions
 from hybrid.table.schema import Column, Table
@@ -29,8 +29,7 @@ class ValueNumbers:
 
     def __init__(self, name: str, arrow_type: pa.DataType) -> None:
         self.name = name
-        plain = arrow_type.value_type if pa.types.is_dictionary(arrow_type) else arrow_type
-        self._known = pa.array([None], plain)
+        self._known = pa.array([None], plain_type(arrow_type))
         self.counts = np.zeros(1, dtype=np.int64)
         """How often each value was seen; shape (n_values,)."""
 

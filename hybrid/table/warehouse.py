@@ -21,6 +21,7 @@ import pyarrow as pa
 import pyarrow.csv as pacsv
 
 from hybrid.base.errors import ConfigError, DataError, MissingExtraError, OutputError, UnreachableError
+from hybrid.table.arrow import plain_type
 from hybrid.table.sql_connection import too_slow
 
 ENGINE_SHARE = 0.5
@@ -283,8 +284,7 @@ def plain(content: Any) -> Any:
     """
     if not isinstance(content, pa.Table):
         return content
-    kinds = [kind.value_type if pa.types.is_dictionary(kind) else kind for kind in content.schema.types]
-    return content.cast(pa.schema(list(zip(content.column_names, kinds, strict=True))))
+    return content.cast(pa.schema([(field.name, plain_type(field.type)) for field in content.schema]))
 
 
 def _place(name: str) -> tuple[str, str | None]:

@@ -325,9 +325,8 @@ class Counter(Constraint):
         counted = table.frame[self.counter.column].to_numpy(dtype=np.float64, na_value=np.inf)
         groups = self._groups(table)
         rows = np.lexsort((counted, order, groups))
-        starts = np.flatnonzero(np.diff(groups[rows], prepend=-1))
         places = np.empty(len(rows), dtype=np.int64)
-        places[rows] = np.arange(len(rows)) - np.repeat(starts, np.diff(np.append(starts, len(rows)))) + 1
+        places[rows] = pd.Series(groups[rows]).groupby(groups[rows]).cumcount() + 1
         return places
 
     def _groups(self, table: Table) -> Array:

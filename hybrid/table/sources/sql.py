@@ -114,7 +114,6 @@ class SqlSource(Source):
     description = "A database instead of a file."
 
     def read(self, place: Any, options: ReadOptions, folder: Path) -> Table:  # noqa: ARG002 - no path
-        """Read the table or query; as :func:`read_sql`."""
         if place.push_down:
             raise ConfigError(
                 "data.sql.push_down: the rows stay in the warehouse, and this command needs them here",
