@@ -52,9 +52,9 @@ class Constraint(Options, ABC):
         return flow(self.model_dump(mode="json"))
 
     @property
-    @abstractmethod
     def columns(self) -> tuple[str, ...]:
-        """Names of the columns that it is about."""
+        """Names of the columns that it is about; by default those that its only key lists."""
+        return tuple(getattr(self, self.key))
 
     @property
     @abstractmethod
@@ -226,11 +226,6 @@ def _renamed(value: Any, names: Mapping[str, str]) -> Any:
     if isinstance(value, Mapping):
         return {_renamed(key, names): _renamed(one, names) for key, one in value.items()}
     return [_renamed(one, names) for one in value] if isinstance(value, list | tuple) else value
-
-
-def kept_then_broken(rule: Rule, table: Table, before: Table) -> Mask:
-    """Rows that kept a rule before and break it now; shape (n_rows,), bool."""
-    return np.asarray(rule.broken(table) & ~rule.broken(before))
 
 
 def in_order(table: Table, column: Column) -> Numbers:

@@ -121,10 +121,6 @@ class Expression:
         if sort not in wanted:
             yield Problem(f"the formula gives a {sort}, {instead}", hint)
 
-    def truth(self, table: Table) -> pd.Series:
-        """Truth of each row, shape (n_rows,), nullable boolean; unknown where a value is missing."""
-        return self.value(table)
-
     def value(self, table: Table) -> pd.Series:
         """Value of each row, shape (n_rows,), in the dtype of its sort; missing where it is unknown."""
         frame = pd.DataFrame(

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field, fields, replace
 from functools import cached_property
 from types import MappingProxyType
 
@@ -68,7 +68,7 @@ class DrawCondition:
 
     def rows(self, table: Table) -> Mask:
         """Rows that meet it, shape (n_rows,), bool."""
-        return np.asarray(self.formula.expression.truth(table).fillna(False), dtype=bool)
+        return np.asarray(self.formula.expression.value(table).fillna(False), dtype=bool)
 
     def whole(self, table: Table) -> Mask:
         """All rows of the persons with a row that meets it, or the rows themselves; shape (n_rows,), bool."""
@@ -141,19 +141,9 @@ class Redrawn:
     def with_other(self, other: Redrawn) -> Redrawn:
         """Counts of two draws together."""
         rules = {*self.by_rule, *other.by_rule}
-        return Redrawn(
-            self.rows + other.rows,
-            self.broken + other.broken,
-            {rule: self.by_rule.get(rule, 0) + other.by_rule.get(rule, 0) for rule in rules},
-            self.left + other.left,
-            self.repaired + other.repaired,
-            self.thrown + other.thrown,
-            self.left_out + other.left_out,
-            self.records + other.records,
-            self.dropped + other.dropped,
-            self.drawn + other.drawn,
-            self.accepted + other.accepted,
-        )
+        by_rule = {rule: self.by_rule.get(rule, 0) + other.by_rule.get(rule, 0) for rule in rules}
+        counts = [one.name for one in fields(self) if one.name != "by_rule"]
+        return Redrawn(by_rule=by_rule, **{name: getattr(self, name) + getattr(other, name) for name in counts})
 
     @property
     def rate(self) -> float:

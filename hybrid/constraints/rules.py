@@ -121,7 +121,7 @@ class Rules:
             rule
             for rule in Rules(self.rules).forms(records, static)
             if isinstance(rule, Gap) and schema[rule.other].kind.is_temporal and rule.other != schema.order
-            if rule.closeness(records) <= CLOSE
+            if rule.coarseness(records) <= CLOSE
         )
 
     def masks(self, table: Table) -> Iterator[tuple[Rule, Mask]]:

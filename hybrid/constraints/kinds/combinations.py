@@ -79,10 +79,6 @@ class Combinations(Constraint):
         return bool(told) or bool(_empty(table, first, second))
 
     @property
-    def columns(self) -> tuple[str, ...]:
-        return self.combinations
-
-    @property
     def sentence(self) -> str:
         return f"{named(self.columns)} have a combination of values that the source has often enough"
 
