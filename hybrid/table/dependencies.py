@@ -8,7 +8,7 @@ import numpy as np
 import pandas as pd
 
 from hybrid.base.arrays import Array
-from hybrid.table.holders import all_differ, pair_numbers, sharing
+from hybrid.table.holders import all_differ, combination_numbers, sharing
 from hybrid.table.kinds.registry import Kind
 from hybrid.table.persons import first_rows
 from hybrid.table.schema import Column, Table
@@ -153,12 +153,12 @@ def _held(table: Table, codes: Array) -> int:
     """Number of values of a column, each counted once for everybody who holds it."""
     if all_differ(table.persons):
         return len(table)
-    return int(pair_numbers(codes, pd.factorize(table.persons)[0]).max()) + 1
+    return int(combination_numbers([codes, pd.factorize(table.persons)[0]]).max()) + 1
 
 
 def _tells(teller: Array, told: Array) -> bool:
     return all(
-        int(pair_numbers(teller[rows], told[rows]).max()) + 1 == len(np.unique(teller[rows]))
+        int(combination_numbers([teller[rows], told[rows]]).max()) + 1 == len(np.unique(teller[rows]))
         for rows in (slice(_SCREENED), slice(None))
     )
 

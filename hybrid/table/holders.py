@@ -104,20 +104,17 @@ def sharing(table: Table, names: Sequence[str]) -> Array:
     numpy.ndarray, shape (n_rows,), int64
         1 where a person is alone with these values.
     """
-    group: Array = np.zeros(len(table), dtype=np.int64)
-    for name in names:
-        codes = pd.factorize(table.frame[name], use_na_sentinel=False)[0]
-        group = pair_numbers(group, codes)
+    group = combination_numbers(
+        [pd.factorize(table.frame[name])[0] for name in names] or [np.zeros(len(table), np.int64)]
+    )
     found: Array = holders(group, int(group.max(initial=-1)) + 1, row_persons(table))[group]
     return found
 
 
-def pair_numbers(first: Array, second: Array) -> Array:
-    """Numbers 0.. of the pairs that occur, by their first row; shape (n,), int64."""
-    if not len(first):
-        return first
-    keys, _ = pack(((column, int(column.max()) + 1) for column in (first, second)), len(first))
-    return by_first_row(keys)[0]
+def combination_numbers(columns: Sequence[Array]) -> Array:
+    """Numbers 0.. of the combinations of codes (-1 or more) that occur, by their first row; shape (n,), int64."""
+    sized = ((column + 1, int(column.max(initial=-1)) + 2) for column in columns)
+    return by_first_row(pack(sized, len(columns[0]))[0])[0]
 
 
 def people_bounds(codes: Array, least: int, persons: Array) -> tuple[int, int] | None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
@@ -288,26 +289,22 @@ def draw_records(chain: Sequence[Fallback], n_rows: int, rng: np.random.Generato
 
 
 def restore_columns(
-    records: Donors, labels: LabelTable, own: Callable[[int, Array], Sequence[Fallback]], rng: np.random.Generator
+    records: Donors,
+    labels: LabelTable,
+    own: Callable[[int, Array], Sequence[Fallback]],
+    rng: np.random.Generator,
+    cells: Callable[[int, DrawnRecords, Array], Array] | None = None,
 ) -> Restored:
-    """Restore every quasi-identifier by itself.
+    """Restore the quasi-identifiers, one after the other.
 
-    Parameters
-    ----------
-    labels : LabelTable, n rows
-        What to restore.
-    own : function of (position of the quasi-identifier, nodes of shape (n,)) to fallbacks
-        The strategy's own fallbacks, tried before those of the label.
+    ``own`` gives the fallbacks of a quasi-identifier, by its position and the nodes of the rows, that are tried before
+    those of the label. ``cells`` makes cells of the records that were drawn for it; by default they are their values.
     """
-    columns, counts = {}, dict[str, int]()
+    columns, counts = {}, Counter[str]()
     for at, (name, domain) in enumerate(records.domains.items()):
         nodes = labels.nodes[:, at]
-        chain = [*own(at, nodes), *records.label_fallbacks(at, nodes)]
-        draw = draw_records(chain, len(labels), rng)
-        columns[name] = domain.series(records.cells(at, draw, nodes, rng))
-        counts = add_counts(counts, draw.counts)
-    return Restored(assemble(labels, columns), counts)
-
-
-def add_counts(total: dict[str, int], counts: dict[str, int]) -> dict[str, int]:
-    return {name: total.get(name, 0) + counts.get(name, 0) for name in {**total, **counts}}
+        draw = draw_records([*own(at, nodes), *records.label_fallbacks(at, nodes)], len(labels), rng)
+        found = records.cells(at, draw, nodes, rng) if cells is None else cells(at, draw, nodes)
+        columns[name] = domain.series(found)
+        counts.update(draw.counts)
+    return Restored(assemble(labels, columns), dict(counts))

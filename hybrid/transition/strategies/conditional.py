@@ -13,13 +13,13 @@ from hybrid.base import options as base
 from hybrid.base.arrays import Array
 from hybrid.hierarchy import LabelTable
 from hybrid.table.codings import exact_numbers
-from hybrid.transition.drawing.domain import Domain, assemble
+from hybrid.transition.drawing.domain import Domain
 from hybrid.transition.drawing.donors import (
     Donors,
+    DrawnRecords,
     Fallback,
     RankedPools,
     Slices,
-    add_counts,
     draw_records,
     pair_fallback,
     pools,
@@ -27,7 +27,7 @@ from hybrid.transition.drawing.donors import (
     restore_columns,
 )
 from hybrid.transition.drawing.features import Features, TreeCells, features, grow
-from hybrid.transition.protocol import FittedTransition, Restored
+from hybrid.transition.protocol import FittedTransition, Restored, Transition
 
 
 @dataclass(frozen=True)
@@ -70,8 +70,8 @@ class FittedKde:
     """Original values by class and their bandwidths. Private."""
 
     records: Donors
-    bandwidths: dict[str, Array]
-    """Per number or date column: the bandwidth of each class on the domain's axis."""
+    bandwidths: dict[int, Array]
+    """Per number or date column, by its position: the bandwidth of each class on the domain's axis."""
 
     def restore(self, labels: LabelTable, rng: np.random.Generator) -> Restored:
         """Draw from a Gaussian kernel around a value of the class, cut off at the label's range.
@@ -82,20 +82,18 @@ class FittedKde:
         """
         records = self.records
         classes = records.classes.find(labels.nodes)
-        columns, counts = {}, dict[str, int]()
-        for at, (name, domain) in enumerate(records.domains.items()):
-            nodes = labels.nodes[:, at]
-            chain = [records.class_fallback(classes), *records.label_fallbacks(at, nodes)]
-            draw = draw_records(chain, len(labels), rng)
-            cells = records.cells(at, draw, nodes, rng)
-            if name in self.bandwidths:
+        in_class = records.class_fallback(classes)
+
+        def cells(at: int, draw: DrawnRecords, nodes: Array) -> Array:
+            found, domain = records.cells(at, draw, nodes, rng), records.domain(at)
+            if at in self.bandwidths:
                 centre = domain.axis[records.leaves[draw.records, at]]
                 smooth = np.flatnonzero((classes >= 0) & ~np.isnan(centre))
-                width = self.bandwidths[name][classes[smooth]]
-                cells[smooth] = _near(domain, nodes[smooth], centre[smooth], width, rng)
-            columns[name] = domain.series(cells)
-            counts = add_counts(counts, draw.counts)
-        return Restored(assemble(labels, columns), counts)
+                width = self.bandwidths[at][classes[smooth]]
+                found[smooth] = _near(domain, nodes[smooth], centre[smooth], width, rng)
+            return found
+
+        return restore_columns(records, labels, lambda at, nodes: [in_class], rng, cells)  # noqa: ARG005
 
 
 def fit_kde(records: Donors, class_ids: Array, factor: float) -> FittedKde:
@@ -106,12 +104,12 @@ def fit_kde(records: Donors, class_ids: Array, factor: float) -> FittedKde:
     of one distinct value.
     """
     bandwidths = {}
-    for at, (name, domain) in enumerate(records.domains.items()):
+    for at, domain in enumerate(records.domains.values()):
         if domain.kind.is_continuous:
             values = domain.axis[records.leaves[:, at]]
             present = ~np.isnan(values)
             n_classes = len(records.by_class.sizes)
-            bandwidths[name] = factor * _silverman(values[present], class_ids[present], n_classes)
+            bandwidths[at] = factor * _silverman(values[present], class_ids[present], n_classes)
     return FittedKde(records, bandwidths)
 
 
@@ -201,7 +199,7 @@ class ConditionalOptions(base.Options):
     """given: least number of records (of all classes together) that count as alike."""
 
 
-class Conditional:
+class Conditional(Transition):
     """Distributions of every equivalence class; discloses some original values.
 
     Under a root label (a suppressed value) missing is drawn as often as the class holds it. Rows whose
@@ -210,10 +208,7 @@ class Conditional:
     """
 
     name = "conditional"
-    Options: type[base.Options] = ConditionalOptions
-
-    def reads_originals(self, options: ConditionalOptions) -> bool:  # noqa: ARG002
-        return True
+    Options = ConditionalOptions
 
     def fit(
         self, anonymized: AnonymizedTable, options: ConditionalOptions, rng: np.random.Generator

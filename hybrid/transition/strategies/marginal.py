@@ -12,7 +12,7 @@ from hybrid.base.arrays import Array
 from hybrid.hierarchy import LabelTable
 from hybrid.transition.drawing.donors import Donors, Fallback, RankedPools, pair_fallback, ranked_pools, restore_columns
 from hybrid.transition.drawing.groups import ColumnGroups, groups_of
-from hybrid.transition.protocol import Restored
+from hybrid.transition.protocol import Restored, Transition
 
 
 class MarginalOptions(base.Options):
@@ -36,24 +36,19 @@ class FittedMarginal:
 
     def restore(self, labels: LabelTable, rng: np.random.Generator) -> Restored:
         """Value of a random record with the same label, and the same value of the given column, if any."""
-        if self.groups is None:
-            return restore_columns(self.records, labels, lambda at, nodes: [], rng)  # noqa: ARG005
-        codes = self.groups.codes(labels)
+        codes = None if self.groups is None else self.groups.codes(labels)
 
         def own(at: int, nodes: Array) -> list[Fallback]:
-            return [pair_fallback("given", self.pools[at], nodes, codes)]
+            return [] if codes is None else [pair_fallback("given", self.pools[at], nodes, codes)]
 
         return restore_columns(self.records, labels, own, rng)
 
 
-class Marginal:
+class Marginal(Transition):
     """Distribution of each label over the table, optionally given one column."""
 
     name = "marginal"
-    Options: type[base.Options] = MarginalOptions
-
-    def reads_originals(self, options: MarginalOptions) -> bool:  # noqa: ARG002
-        return True
+    Options = MarginalOptions
 
     def fit(self, anonymized: AnonymizedTable, options: MarginalOptions, rng: np.random.Generator) -> FittedMarginal:  # noqa: ARG002
         records = Donors(anonymized)

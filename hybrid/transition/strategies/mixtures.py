@@ -11,9 +11,8 @@ from hybrid.anonymize.result import AnonymizedTable
 from hybrid.base import options as base
 from hybrid.base.arrays import Array
 from hybrid.hierarchy import LabelTable
-from hybrid.transition.drawing.domain import assemble
-from hybrid.transition.drawing.donors import Donors, DrawnRecords, Fallback, add_counts, draw_records, restore_columns
-from hybrid.transition.protocol import Restored
+from hybrid.transition.drawing.donors import Donors, DrawnRecords, Fallback, restore_columns
+from hybrid.transition.protocol import Restored, Transition
 
 
 class BlendOptions(base.Options):
@@ -32,27 +31,23 @@ class FittedBlend:
 
     def restore(self, labels: LabelTable, rng: np.random.Generator) -> Restored:
         records, n = self.records, len(labels)
-        classes = records.classes.find(labels.nodes)
-        columns, counts = {}, dict[str, int]()
-        for at, (name, domain) in enumerate(records.domains.items()):
-            nodes = labels.nodes[:, at]
-            chain = [records.class_fallback(classes), *records.label_fallbacks(at, nodes)]
-            draw = draw_records(chain, n, rng)
-            counts = add_counts(counts, draw.counts)
+        in_class = records.class_fallback(records.classes.find(labels.nodes))
+
+        def cells(at: int, draw: DrawnRecords, nodes: Array) -> Array:
             kept = np.where(rng.random(n) < self.weight, draw.records, -1)
-            mixed = DrawnRecords(kept, {"uniform": int((kept < 0).sum())})
-            columns[name] = domain.series(records.cells(at, mixed, nodes, rng))
-        return Restored(assemble(labels, columns), counts)
+            return records.cells(at, DrawnRecords(kept, {"uniform": int((kept < 0).sum())}), nodes, rng)
+
+        return restore_columns(records, labels, lambda at, nodes: [in_class], rng, cells)  # noqa: ARG005
 
 
-class Blend:
+class Blend(Transition):
     """With probability ``weight`` Conditional (histogram), else Uniform, for each cell by itself.
 
     ``Restored.fallbacks`` counts where the conditional part would have come from.
     """
 
     name = "blend"
-    Options: type[base.Options] = BlendOptions
+    Options = BlendOptions
 
     def reads_originals(self, options: BlendOptions) -> bool:
         return options.weight > 0
@@ -88,14 +83,11 @@ class FittedShrunk:
         return restore_columns(self.records, labels, own, rng)
 
 
-class Shrunk:
+class Shrunk(Transition):
     """Histogram of the class shrunk towards the label's, more for small classes."""
 
     name = "shrunk"
-    Options: type[base.Options] = ShrunkOptions
-
-    def reads_originals(self, options: ShrunkOptions) -> bool:  # noqa: ARG002
-        return True
+    Options = ShrunkOptions
 
     def fit(self, anonymized: AnonymizedTable, options: ShrunkOptions, rng: np.random.Generator) -> FittedShrunk:  # noqa: ARG002
         return FittedShrunk(Donors(anonymized), options.strength)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections import Counter
 from dataclasses import dataclass
 from typing import Literal
 
@@ -15,9 +16,9 @@ from hybrid.base.arrays import Array
 from hybrid.base.errors import ConfigError, DataError
 from hybrid.hierarchy import LabelTable
 from hybrid.transition.drawing.domain import Domain, assemble
-from hybrid.transition.drawing.donors import ClassIndex, Donors, add_counts
+from hybrid.transition.drawing.donors import ClassIndex, Donors
 from hybrid.transition.drawing.groups import Bins, ColumnGroups, groups_of, mutual_information
-from hybrid.transition.protocol import Restored
+from hybrid.transition.protocol import Restored, Transition
 
 
 def geometric(counts: Array, epsilon: float, sensitivity: float, rng: np.random.Generator) -> Array:
@@ -59,14 +60,6 @@ def exponential_choice(scores: Array, epsilon: float, sensitivity: float, rng: n
 
 
 @dataclass(frozen=True)
-class NoisyTable:
-    """Non-negative weights of (group, unit) cells, flattened."""
-
-    cumulative: Array
-    """Sums of the weights before each cell, from 0; shape (n_groups * n_units + 1,), float64."""
-
-
-@dataclass(frozen=True)
 class Units:
     """Cells of a table of counts: values, or intervals of level 1."""
 
@@ -87,31 +80,17 @@ class Units:
         codes: Array = np.searchsorted(self.starts, ranks, side="right") - 1
         return codes
 
-    def draw(self, table: NoisyTable, groups: Array, nodes: Array, rng: np.random.Generator) -> tuple[Array, Array]:
-        """Unit below each node, drawn by the weights of the row's group.
+    def draw(self, table: Array, groups: Array, nodes: Array, rng: np.random.Generator) -> tuple[Array, Array]:
+        """Unit below each row's node, drawn by the weights of its group (-1: none), and where there was any weight.
 
-        Parameters
-        ----------
-        table : NoisyTable
-            Weights.
-        groups, nodes : numpy.ndarray, shape (n,)
-            Group (-1: none) and label of each row.
-        rng : numpy.random.Generator
-            Draws the units.
-
-        Returns
-        -------
-        targets : numpy.ndarray, shape (n,), int32
-            The drawn unit's node; the label itself where it is finer than a unit, or where nothing has weight.
-        served : numpy.ndarray, shape (n,), bool
-            Where the table had any weight.
+        The unit is a node: the label itself where it is finer than a unit, or where nothing has weight.
         """
         first = self.codes(self.domain.first[nodes])
         last = self.codes(self.domain.first[nodes] + self.domain.n_leaves[nodes] - 1)
         offset = np.maximum(groups, 0) * len(self)
-        low, high = table.cumulative[offset + first], table.cumulative[offset + last + 1]
+        low, high = table[offset + first], table[offset + last + 1]
         served = (groups >= 0) & (high > low)
-        at = np.searchsorted(table.cumulative, low + rng.random(len(nodes)) * (high - low), side="right") - 1
+        at = np.searchsorted(table, low + rng.random(len(nodes)) * (high - low), side="right") - 1
         unit = np.clip(at - offset, first, last)
         drawn = self.nodes[unit]
         whole = served & (self.domain.hierarchy.level_of()[nodes] >= self.level)
@@ -170,7 +149,8 @@ class _Dependency:
     parent: int
     bins: Bins | None
     units: Units
-    table: NoisyTable
+    table: Array
+    """Sums of the weights before each cell of group and unit, from 0; shape (n_groups * n_units + 1,), float64."""
 
 
 @dataclass(frozen=True)
@@ -187,20 +167,19 @@ class FittedNoisy:
         names = list(self.domains)
         fixed, n_fixed = _fixed_groups(self.classes, self.groups, labels)
         ranks: dict[int, Array] = {}
-        columns, counts = {}, dict[str, int]()
+        columns, counts = {}, Counter[str]()
         for one in self.tables:
             nodes, name = labels.nodes[:, one.child], names[one.child]
             domain = self.domains[name]
             group = fixed if one.bins is None else one.bins.codes(ranks[one.parent]) * n_fixed + fixed
             target, served = one.units.draw(one.table, group, nodes, rng)
-            cells = domain.uniform(target, rng)
+            columns[name] = domain.series(domain.uniform(target, rng))
             ranks[one.child] = domain.first[target] + (np.maximum(domain.n_values[target], 1) - 1) // 2
-            columns[name] = domain.series(cells)
-            counts = add_counts(counts, {"table": int(served.sum()), "uniform": int((~served).sum())})
-        return Restored(assemble(labels, columns), counts)
+            counts.update({"table": int(served.sum()), "uniform": int((~served).sum())})
+        return Restored(assemble(labels, columns), dict(counts))
 
 
-class Noisy:
+class Noisy(Transition):
     """Values drawn from noisy tables of counts over the hierarchy's values.
 
     What it promises: for ``marginal`` and ``chow_liu`` the tables together are epsilon-differentially private
@@ -214,10 +193,7 @@ class Noisy:
     """
 
     name = "noisy"
-    Options: type[base.Options] = NoisyOptions
-
-    def reads_originals(self, options: NoisyOptions) -> bool:  # noqa: ARG002
-        return True
+    Options = NoisyOptions
 
     def fit(self, anonymized: AnonymizedTable, options: NoisyOptions, rng: np.random.Generator) -> FittedNoisy:
         records = Donors(anonymized)
@@ -253,7 +229,7 @@ def _noisy_table(
     epsilon: float,
     mechanism: str,
     rng: np.random.Generator,
-) -> NoisyTable:
+) -> Array:
     n_cells = n_groups * len(units)
     if n_cells > MOST_CELLS:
         raise DataError(
@@ -264,7 +240,7 @@ def _noisy_table(
     cell = group * len(units) + units.codes(ranks)
     add_noise = geometric if mechanism == "geometric" else laplace
     noisy = add_noise(np.bincount(cell, minlength=n_cells), epsilon, SENSITIVITY, rng)
-    return NoisyTable(np.concatenate([[0.0], np.cumsum(np.maximum(noisy, 0.0))]))
+    return np.concatenate([[0.0], np.cumsum(np.maximum(noisy, 0.0))])
 
 
 def _fixed_groups(classes: ClassIndex | None, groups: ColumnGroups | None, labels: LabelTable) -> tuple[Array, int]:

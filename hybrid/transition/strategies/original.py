@@ -12,7 +12,7 @@ from hybrid.base import options as base
 from hybrid.base.arrays import Array
 from hybrid.hierarchy import LabelTable
 from hybrid.transition.drawing.donors import Donors, Slices, draw_records, restore_columns
-from hybrid.transition.protocol import FittedTransition, Restored
+from hybrid.transition.protocol import FittedTransition, Restored, Transition
 
 
 class OriginalOptions(base.Options):
@@ -61,7 +61,7 @@ def _places(learned: LabelTable, asked: LabelTable) -> Array:
     return places
 
 
-class Original:
+class Original(Transition):
     """Nothing is generalized in the end: only the suppressed records are missing.
 
     A control for comparisons, which tells what suppression protects from what labels and draws protect. A generator
@@ -69,10 +69,7 @@ class Original:
     """
 
     name = "original"
-    Options: type[base.Options] = OriginalOptions
-
-    def reads_originals(self, options: OriginalOptions) -> bool:  # noqa: ARG002
-        return True
+    Options = OriginalOptions
 
     def fit(self, anonymized: AnonymizedTable, options: OriginalOptions, rng: np.random.Generator) -> FittedTransition:  # noqa: ARG002
         return FittedOriginal(Donors(anonymized), anonymized.labels)

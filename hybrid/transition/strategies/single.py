@@ -13,7 +13,7 @@ from hybrid.base.arrays import Array
 from hybrid.hierarchy import LabelTable
 from hybrid.table.codings import exact_numbers
 from hybrid.transition.drawing.domain import Domain, assemble, domains_of
-from hybrid.transition.protocol import Restored
+from hybrid.transition.protocol import Restored, Transition
 
 
 class SingleOptions(base.Options):
@@ -43,7 +43,7 @@ class FittedSingle:
         return Restored(assemble(labels, columns))
 
 
-class Single:
+class Single(Transition):
     """One value per generalized value.
 
     Keeps k: records with equal labels stay equal.
@@ -53,7 +53,7 @@ class Single:
     """
 
     name = "single"
-    Options: type[base.Options] = SingleOptions
+    Options = SingleOptions
 
     def reads_originals(self, options: SingleOptions) -> bool:
         return options.numeric != "midpoint" or options.categorical != "leaf"

@@ -12,7 +12,7 @@ from hybrid.base import options as base
 from hybrid.base.arrays import Array
 from hybrid.hierarchy import LabelTable
 from hybrid.transition.drawing.domain import Domain, assemble, domains_of
-from hybrid.transition.protocol import Restored
+from hybrid.transition.protocol import Restored, Transition
 
 
 class UniformOptions(base.Options):
@@ -44,14 +44,14 @@ class FittedUniform:
         return Restored(assemble(labels, columns))
 
 
-class Uniform:
+class Uniform(Transition):
     """Each cell drawn independently and uniformly from the values below its label.
 
     Root labels draw from the whole domain without the missing value; a missing label stays missing.
     """
 
     name = "uniform"
-    Options: type[base.Options] = UniformOptions
+    Options = UniformOptions
 
     def reads_originals(self, options: UniformOptions) -> bool:
         return options.leaves == "observed"
