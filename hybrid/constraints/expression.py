@@ -95,23 +95,14 @@ class Expression:
         return tuple(dict.fromkeys(self.names[node.id] for node in found))
 
     def sort(self, schema: Schema) -> Sort:
-        """Sort of its value.
-
-        Raises
-        ------
-        NotAnExpression
-            Its parts do not fit together, or the columns' kinds.
-        """
+        """Sort of its value; NotAnExpression where its parts do not fit together, or the columns' kinds."""
         empty = pd.DataFrame({name: pd.Series(dtype=_DTYPES[schema[name].kind.type.sort]) for name in self.columns})
         return _Evaluation(self, schema, empty).of(self.tree)[0]
 
     def problems(self, schema: Schema, wanted: Collection[Sort], instead: str, hint: str) -> Iterator[Problem]:
         """Problem of a formula that does not fit its columns, or that gives no value of a wanted sort.
 
-        Parameters
-        ----------
-        instead, hint : str
-            End of the message about another sort, and what to do.
+        ``instead`` ends the message about another sort, ``hint`` says what to do.
         """
         try:
             sort = self.sort(schema)

@@ -164,24 +164,12 @@ def draw_held(
     fixed: Collection[str] = (),
     seed: int = 0,
 ) -> tuple[Table, Redrawn]:
-    """Draw rows that keep all rules and meet a condition.
+    """Draw so many rows, or persons, that keep all rules and meet a condition.
 
-    Rows that break a rule are repaired (:class:`~hybrid.constraints.hot_deck.HotDeck`). What cannot be, and what does
-    not meet the condition, is replaced by further draws. Where rows have persons, persons are drawn: one is replaced
-    for any row that breaks a rule, or if no row meets the condition.
-
-    Parameters
-    ----------
-    draw : callable
-        Draws rows, or persons.
-    rules : Rules
-        What must hold.
-    wanted : int
-        Rows, or persons.
-    condition : DrawCondition or None
-        What each must meet.
-    fixed : collection of str
-        Columns that are not repaired, such as those with one value per person.
+    Rows that break a rule are repaired (:class:`~hybrid.constraints.hot_deck.HotDeck`), but for their ``fixed``
+    columns, such as those with one value per person. What cannot be, and what does not meet the condition, is replaced
+    by further draws. Where rows have persons, persons are drawn: one is replaced for any row that breaks a rule, or if
+    no row meets the condition.
     """
     effort = FOR_RULES if condition is None else FOR_A_CONDITION
     first = rules.settle(draw(wanted, 0))
@@ -266,17 +254,10 @@ def restore_held(
     of each row, of which the first that keeps the rules is taken: the same as rounds one after the other, in fewer
     calls.
 
-    Parameters
-    ----------
-    restore : callable
-        ``restore(rows, copies)`` draws new values for these rows, so many times, one copy of all rows after the other.
-        Where rows have persons, each copy has persons of its own.
-    rules : Rules
-        What must hold.
-    restored : collection of str
-        Columns that have labels: rules about none of them do not change by drawing again.
-    follows : mapping of str to str
-        Columns without labels whose values are counted from another one, and that one.
+    ``restore(rows, copies)`` draws new values for these rows, so many times, one copy of all rows after the other;
+    where rows have persons, each copy has persons of its own. ``restored`` are the columns that have labels: rules
+    about none of them do not change by drawing again. ``follows`` has columns without labels whose values are counted
+    from another one, and that one.
     """
     table = rules.settle(restore(np.arange(n_rows), 1), keep=restored)
     found = first_draw(rules, table)

@@ -223,15 +223,8 @@ class Form:
     ) -> Form:
         """The form of the records that keep the rules, or can be repaired; the rest is not learned from.
 
-        Parameters
-        ----------
-        rules : Rules
-            What must hold.
-        static : collection of str or None
-            Columns with one value per person, where persons are learned: those and the column that orders a person's
-            rows stay what they are.
-        rng : numpy.random.Generator or None
-            Draws the values that repair; None: no record is repaired.
+        ``static`` are columns with one value per person, where persons are learned: those and the column that orders a
+        person's rows stay what they are. Without ``rng``, which draws the values that repair, no record is repaired.
         """
         if not rules:
             return cls(records, ())

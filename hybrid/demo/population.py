@@ -70,13 +70,7 @@ _AGE_BANDS = 22
 
 
 class DiscreteDistributions:
-    """Draws from one of several discrete distributions per record.
-
-    Parameters
-    ----------
-    weights : numpy.ndarray, shape (n_distributions, n_values)
-        Relative frequencies, each row with a positive sum.
-    """
+    """Draws from one of several discrete distributions per record: relative frequencies (n_distributions, n_values)."""
 
     def __init__(self, weights: Array) -> None:
         cumulative = np.cumsum(weights, axis=1, dtype=np.float64)
@@ -162,14 +156,10 @@ class Population:
         self._discharges = DiscreteDistributions(_discharge_weights())
 
     def draw(self, n: int, rng: np.random.Generator, several: bool = False) -> Admissions:
-        """Draw ``n`` admissions.
+        """Draw ``n`` admissions; with ``several``, of a patient 1 plus a negative binomial number with mean 0.9.
 
-        Parameters
-        ----------
-        several : bool
-            Whether a patient may have several admissions: 1 plus a negative binomial number with mean 0.9, in random
-            order. All of a patient have the same age, sex, residence, nationality, occupation, smoking and BMI, and the
-            diagnosis of the first one with a probability of 0.4; nobody is admitted after death.
+        Rows are in random order. All of a patient have the same age, sex, residence, nationality, occupation, smoking
+        and BMI, and the diagnosis of the first one with a probability of 0.4; nobody is admitted after death.
         """
         patient = _patients(n, rng) if several else np.arange(n)
         people = self.draw_people(int(patient.max()) + 1, rng)
@@ -189,16 +179,10 @@ class Population:
     def admit(
         self, people: People, patient: Array, rng: np.random.Generator, several: bool, in_order: bool = False
     ) -> Admissions:
-        """Draw one admission of each of these people.
+        """Draw one admission of each of these people, among whom one with several is there as often.
 
-        Parameters
-        ----------
-        people : People, n rows
-            A person with several admissions is there as often.
-        patient : numpy.ndarray, shape (n,), int64
-            Number of the person in each row.
-        in_order : bool
-            Whether the last row of a person is the last admission; else it is the one that ends last.
+        ``patient`` has the number of the person in each row. The last admission of a person is that of the last row if
+        they are ``in_order``, else the one that ends last.
         """
         n, age, sex, smoker, bmi = len(patient), people.age, people.sex, people.smoker, people.bmi
         band = (age + 4) // 5

@@ -96,13 +96,7 @@ class LinkedPopulation:
         self._drugs = DiscreteDistributions(_drug_weights(vocabulary))
 
     def draw(self, n: int, rng: np.random.Generator) -> tuple[People, LinkedAdmissions, Prescriptions]:
-        """Draw patients with exactly ``n`` admissions, and prescriptions.
-
-        Parameters
-        ----------
-        n : int
-            Number of admissions, 1 or more. About n/1.6 patients come with them; as many are drawn.
-        """
+        """Draw patients, as many as come with exactly ``n`` admissions (about n/1.6), and prescriptions."""
         people = self._population.draw_people(n + 100, rng)
         patient = np.repeat(np.arange(n + 100), _counts(people, rng))
         admitted = self._population.admit(people.take(patient), patient, rng, several=True, in_order=True)
@@ -197,19 +191,10 @@ _YEAR = 2023
 def write_linked_demo(
     folder: Path, admissions: int = 20_000, seed: int = 20240501, format: FileFormat = "csv"
 ) -> dict[str, int]:
-    """Write simulated patients, admissions, prescriptions and hospitals, with hierarchies and a config.
+    """Write simulated patients, 1 to 5,000,000 admissions, prescriptions and hospitals, with hierarchies and a config.
 
-    Parameters
-    ----------
-    folder : Path
-        Created if it does not exist. Gets a file per table, ``hierarchies/*`` and ``config.yaml``; files of these names
-        are replaced.
-    admissions : int
-        Number of admissions, 1..5,000,000.
-    seed : int
-        The same seed and number give the same bytes (with the same versions of NumPy and PyArrow).
-    format : "csv" or "parquet"
-        How the tables are written.
+    Files of these names in ``folder`` are replaced. The same seed and number give the same bytes (with the same
+    versions of NumPy and PyArrow).
     """
     refuse_range(admissions, seed, MOST_ADMISSIONS, " admissions of linked tables")
     vocabulary = load()

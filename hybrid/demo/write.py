@@ -144,22 +144,11 @@ def write_demo(
     *,
     several: bool = False,
 ) -> Path:
-    """Write simulated hospital admissions, their hierarchies and a config into ``folder``.
+    """Write 1 to 1e9 simulated hospital admissions, their hierarchies and a config into ``folder``.
 
-    Parameters
-    ----------
-    folder : Path
-        Created if it does not exist. Gets ``admissions.csv`` (or ``.parquet``), ``hierarchies/*`` and
-        ``config.yaml``; files of these names are replaced.
-    rows : int
-        Number of admissions, 1..1e9.
-    seed : int
-        The same seed and rows give the same bytes (with the same versions of NumPy and PyArrow).
-    format : "csv" or "parquet"
-        How the table is written.
-    several : bool
-        Whether patients have several admissions, as ``hybrid demo`` writes them (then the config names the person), or
-        one each.
+    Files of these names are replaced. The same seed and rows give the same bytes (with the same versions of NumPy and
+    PyArrow). ``several``: patients have several admissions, as ``hybrid demo`` writes them (then the config names the
+    person), or one each.
     """
     refuse_range(rows, seed)
     vocabulary = load()

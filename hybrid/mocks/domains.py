@@ -78,22 +78,9 @@ class MockedColumn:
 
 
 def mocked_columns(config: RunConfig, left_out: Mapping[str, object] | None = None) -> list[MockedColumn]:
-    """Columns of a mock table, in the order of the configuration.
+    """Columns of a mock table, in the order of the configuration, but for excluded, undecided and ``left_out`` ones.
 
-    Parameters
-    ----------
-    config : RunConfig
-        With the kind of every column; excluded and undecided columns are left out.
-    left_out : mapping with names as keys, optional
-        Further columns that are left out.
-
-    Raises
-    ------
-    ConfigError
-        A kind is not stated, the section ``mock`` names a column that the mock table does not have, or what it says
-        does not fit the kind; all problems at once.
-    HierarchyError
-        A list cannot be read.
+    ConfigError has all problems at once: a kind is not stated, or what the section ``mock`` says does not fit.
     """
     names = {name: one for name, one in config.data.columns.items() if name not in (left_out or {})}
     options = config.mock or MockOptions()

@@ -50,19 +50,12 @@ class MockTables:
 
 
 def mock_tables(config: RunConfig, rows: int, seed: int, shares: Mapping[str, Array] | None = None) -> MockTables:
-    """Draw mock tables from a configuration; no file of records is opened.
+    """Draw mock tables of so many rows, or persons of linked tables; no file of records is opened.
 
     Columns are drawn independently of each other. Rows that break a constraint are drawn again. A constraint of the
     kinds ``combinations`` and ``tied`` is left aside, since only the records say what it allows, and one that names
-    columns of another table.
-
-    Parameters
-    ----------
-    rows : int
-        Rows, or persons of linked tables, 1 or more.
-    shares : mapping of str to numpy.ndarray, optional
-        Of a single table: probabilities of the states of a column's intervals (:attr:`MockedColumn.in_intervals`), the
-        missing one last. By default all values are equally likely.
+    columns of another table. ``shares``, of a single table: probabilities of the states of a column's intervals
+    (:attr:`MockedColumn.in_intervals`), the missing one last; without them all values are equally likely.
     """
     if config.is_linked:
         return _linked(config, rows, seed)
@@ -266,14 +259,9 @@ def _referring(one: MockedColumn, to: str | None, config: RunConfig, public: Map
 
 
 def numbered(one: MockedColumn, of: Codes) -> pd.Series:
-    """Identifiers of rows: running numbers in the form of the column.
+    """Identifiers of rows: running numbers in the form of the column; empty unless it has whole numbers or texts.
 
-    Parameters
-    ----------
-    one : MockedColumn
-        An identifier. Whole numbers and texts are numbered, all others stay empty.
-    of : numpy.ndarray, shape (n_rows,), int64
-        What each row is named after, from 0: its own place, its person, a row of a parent table.
+    ``of``: what each row is named after, from 0: its own place, its person, a row of a parent table.
     """
     kind, numbers, form = one.column.kind, of + 1, one.form
     if kind not in (Kind.INTEGER, Kind.CATEGORICAL):

@@ -86,19 +86,10 @@ def stratified_quotas(sizes: Counts, options: SampleOptions, rng: np.random.Gene
 
 
 def expected_maximum(sizes: Counts, beta: float, least: Counts) -> float:
-    """Sum over strata of E max(X, m), X ~ Binomial(n, beta).
+    """Sum over strata of E max(X, m), X ~ Binomial(n, beta), of n records each and m the least number kept of them.
 
     E max(X, m) = m P(X <= m) + E[X; X > m], and E[X; X > m] = n beta P(Y >= m) with Y ~ Binomial(n - 1, beta), because
     x C(n, x) = n C(n - 1, x - 1).
-
-    Parameters
-    ----------
-    sizes : numpy.ndarray, shape (n_strata,), int
-        n, the records of each stratum.
-    beta : float
-        Probability of each record, in (0, 1].
-    least : numpy.ndarray, shape (n_strata,), int
-        m, the least number kept of each stratum, 0..n.
     """
     from scipy.stats import binom
 
@@ -148,13 +139,7 @@ class GroupShare:
 
 
 def group_shares(table: Table, kept: Rows | None, columns: Sequence[str]) -> tuple[GroupShare, ...]:
-    """Shares of every group of some columns.
-
-    Parameters
-    ----------
-    kept : numpy.ndarray, shape (n_kept,), int, or None
-        Positions of the kept records; None: all.
-    """
+    """Shares of every group of some columns, before and after; ``kept``: positions of the kept records, None: all."""
     require_columns(table, columns, "sample.groups")
     shares: list[GroupShare] = []
     whose = row_holders(table)
@@ -234,20 +219,7 @@ class SampledTable(DrawnSample):
 
 
 def sample(anonymized: AnonymizedTable, options: SampleOptions, rng: np.random.Generator) -> Sampled:
-    """Draw a sample of the anonymized records.
-
-    Parameters
-    ----------
-    anonymized : AnonymizedTable, n records
-        What to draw from.
-    options : SampleOptions
-        Method, share, strata and declared groups.
-
-    Returns
-    -------
-    Sampled
-        At least one record, in the order of the input, with expected and actual size.
-    """
+    """Draw a sample of the anonymized records: at least one, in their order, with expected and actual size."""
     original = anonymized.originals
     if options.method == "stratified" and options.by == "equivalence_class":
         strata = anonymized.class_ids
@@ -267,13 +239,7 @@ def sample_before(table: Table, options: SampleOptions, rng: np.random.Generator
 
 
 def sample_table(table: Table, options: SampleOptions, rng: np.random.Generator) -> Table:
-    """Draw a sample of records that are not anonymized.
-
-    Parameters
-    ----------
-    table, options, rng
-        As for :func:`sample`; there are no equivalence classes to stratify by.
-    """
+    """Draw a sample of records that are not anonymized, so that there are no classes to stratify by."""
     kept, _ = _draw(strata_of(table, options), table, options, rng)
     return table if kept is None else table.take(kept)
 

@@ -34,9 +34,7 @@ logger = logging.getLogger(__name__)
 
 @dataclass(frozen=True)
 class TrainingRecord:
-    """Provenance of a model.
-
-    Equal but for ``seconds``: equal models on a CPU.
+    """Provenance of a model; equal but for ``seconds``: equal models on a CPU.
 
     ``trained_on`` is the fingerprint of the table, ``options`` the generator's own, ``versions`` those
     of this package, of the libraries it was trained with, and of the managed environment if it was trained in one.
@@ -92,11 +90,8 @@ class FittedGenerator:
     def sample(self, n: int, seed: int) -> Table:
         """Draw exactly ``n`` (0 or more) new rows, or (1 or more) persons with all their rows where those were learned.
 
-        Returns
-        -------
-        Table
-            With the schema, dtypes, categories and precision of the table learned from. Of persons with the person of
-            each row (0, 1, ...): their rows are adjacent, and in order. The same seed gives the same rows.
+        With the schema, dtypes, categories and precision of the table learned from. Of persons with the person of each
+        row (0, 1, ...): their rows are adjacent, and in order. The same seed gives the same rows.
         """
         if n < 0:
             raise ValueError("n must not be negative")
@@ -113,20 +108,10 @@ class FittedGenerator:
         return self.codec.decode([column[:n] for column in drawn.rows] if n == 0 else drawn.rows, n)
 
     def sample_below(self, parents: Table, seed: int) -> Table:
-        """Draw the rows of all given parents.
+        """Draw the rows of all given parents, which have the columns of those learned from; some may get none.
 
-        Parameters
-        ----------
-        parents : Table, 1 row or more
-            With the columns of the parents learned from.
-        seed : int
-            The same parents and seed give the same rows.
-
-        Returns
-        -------
-        Table
-            ``persons`` has the position of each row's parent, ascending; parents may have no rows. Rows of a parent are
-            in order.
+        ``persons`` has the position of each row's parent, ascending; rows of a parent are in order. The same parents
+        and seed give the same rows.
         """
         assert self.parents is not None
         encoded = self.parents.encode(parents, rng_for(seed, "encode parents"))
@@ -301,21 +286,10 @@ def blamed_on(name: str, what: str) -> Iterator[None]:
 
 
 def log_odds(fitted: FittedGenerator, generator: Generator, people: Table, reference: Table, seed: int) -> Array:
-    """Evidence of a model about records, for an attacker who holds it.
+    """Evidence of a model about records, for an attacker who holds it; shape (n,), all 0 where no column varies.
 
-    Parameters
-    ----------
-    people : Table, n rows
-        Records in the columns learned from.
-    reference : Table, 1 row or more
-        Records of other people of the population.
-    seed : int
-        The same seed gives the same numbers.
-
-    Returns
-    -------
-    numpy.ndarray, shape (n,)
-        The larger, the more a record looks like one learned from. All 0 where no column varies.
+    The larger, the more a record looks like one learned from; corrected by ``reference``, records of other people of
+    the population.
     """
     assert isinstance(generator, InspectableGenerator)
     model = fitted.model

@@ -32,18 +32,12 @@ def fit_or_reuse(
     parents: Table | None = None,
     only_kept: bool = False,
 ) -> FittedGenerator:
-    """Fit a generator, or reuse a stored model or checkpoint.
-
-    As :func:`hybrid.synthesize.fit`, with a store that keeps trained models and the checkpoints of unfinished ones.
+    """Fit a generator as :func:`hybrid.synthesize.fit`, or reuse a model that a store keeps, or a checkpoint.
 
     The key of a model covers the content of table and parents, the generator's options, the seed, the code of this
     package and the versions of the libraries it is trained with; the number of drawn rows, their condition, the limits
-    of its process and the level among the snapshots of one training do not count.
-
-    Parameters
-    ----------
-    only_kept : bool
-        Refuse to train: without a kept model nothing is drawn.
+    of its process and the level among the snapshots of one training do not count. ``only_kept`` refuses to train:
+    without a kept model nothing is drawn.
     """
     generator, own = options.engine, options.resolve()
     require(generator)

@@ -55,19 +55,9 @@ def plain_type(found: pa.DataType) -> pa.DataType:
 
 
 def content_order(content: pa.Table, names: Sequence[str]) -> Array:
-    """Order of rows by their content, so that nothing is left of any other order.
+    """Order of rows by their content, so that nothing is left of any other order; shape (n,), int64.
 
-    Parameters
-    ----------
-    content : pyarrow.Table, n rows
-        The columns that decide.
-    names : sequence of str
-        Those that decide first.
-
-    Returns
-    -------
-    numpy.ndarray, shape (n,), int64
-        Positions of the rows, in ascending order: texts by the bytes of UTF-8, missing values last.
+    The columns ``names`` decide first. Ascending: texts by the bytes of UTF-8, missing values last.
     """
     columns = [*names, *(name for name in content.column_names if name not in names)]
     keys = [_ranks(content[name]) for name in columns]

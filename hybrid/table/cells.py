@@ -295,17 +295,9 @@ class PeopleGroups:
 
 
 def people_groups(train: Table, names: Iterable[str], least: int) -> Iterator[PeopleGroups]:
-    """Groups of at least ``least`` training people, column by column.
+    """Groups of at least ``least`` training people, column by column; one per column with any that is not everybody.
 
-    Parameters
-    ----------
-    least : int
-        Fewest people of a group. Values that fewer people hold are one group, if that is large enough.
-
-    Yields
-    ------
-    PeopleGroups
-        One per column with any group that is not everybody.
+    Values that fewer people hold are one group, if that is large enough.
     """
     for name in names:
         column = train.schema[name]

@@ -13,17 +13,9 @@ from hybrid.table.schema import Column
 
 
 def numbers_of(values: pd.Series) -> Numbers:
-    """Numbers of a column that has a distance, or of truth values.
+    """Numbers of a column that has a distance, or of truth values; shape (n,), float64.
 
-    Parameters
-    ----------
-    values : pandas.Series, shape (n,)
-        In the dtype of its kind.
-
-    Returns
-    -------
-    numpy.ndarray, shape (n,), float64
-        NaN where a value is missing; infinite where it is.
+    NaN where a value is missing; infinite where it is.
     """
     if values.dtype.kind != "M":
         plain: Numbers = values.to_numpy(dtype=np.float64, na_value=np.nan)
@@ -51,14 +43,9 @@ def step_of(column: Column) -> float:
 
 
 def written(positions: Numbers, column: Column) -> pd.Series:
-    """Values nearest to these numbers, as a column writes them.
+    """Values nearest to these numbers (as of :func:`numbers_of`), as a column writes them.
 
-    Parameters
-    ----------
-    positions : numpy.ndarray, shape (n,), float64
-        As :func:`numbers_of` gives them; NaN is missing.
-    column : Column
-        Halves are rounded to even: to whole numbers, its decimals, whole days, or the last unit of its format.
+    Halves are rounded to even: to whole numbers, its decimals, whole days, or the last unit of its format.
     """
     missing = np.isnan(positions)
     return column.kind.type.written(np.where(missing, 0.0, positions), missing, column.format)

@@ -49,15 +49,10 @@ def read_csv(file: File, options: ReadOptions) -> pa.Table:
 
 
 def copy_csv(file: File, options: ReadOptions, target: Path) -> None:
-    """Write the cells of a CSV file to a Parquet file, a part of the rows at a time.
+    """Write the cells of a CSV file to a Parquet file, columns of texts, a part of the rows at a time.
 
     The cells are those of :func:`read_csv`, and so are the errors; what is usual in a column, and whether the first
     line is a record, is judged part by part.
-
-    Parameters
-    ----------
-    target : Path
-        The Parquet file, with a column of texts for each of the CSV file.
     """
     schema = pa.schema([(name, pa.string()) for name in _header(file, options)])
     with pq.ParquetWriter(target, schema) as writer:

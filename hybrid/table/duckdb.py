@@ -111,12 +111,7 @@ def _texts(column: pa.ChunkedArray) -> list[str]:
 def connect(module: Any, place: str, memory: float | None, work: Path | None = None) -> DuckdbWarehouse:
     """Open a database; nothing is loaded from the network, and no file is made.
 
-    Parameters
-    ----------
-    memory : float, optional
-        Bytes that DuckDB may take; what does not fit is in a folder beside the file until the session ends.
-    work : Path, optional
-        Folder for what does not fit, in place of that one.
+    What does not fit into ``memory`` bytes is in the folder ``work``, or beside the file, until the session ends.
     """
     limit = {} if memory is None else {"memory_limit": _mebibytes(memory)}
     aside = {} if work is None else {"temp_directory": str(work)}
@@ -130,19 +125,8 @@ def connect(module: Any, place: str, memory: float | None, work: Path | None = N
 def open_files(source: str, work: Path, memory: float) -> Iterator[DuckdbWarehouse]:
     """Start a session for files of this machine for the block.
 
-    Parameters
-    ----------
-    work : Path
-        A private folder for what does not fit into memory.
-    memory : float
-        Bytes that DuckDB may take; it gets :data:`LEAST` at least.
-
-    Raises
-    ------
-    MissingExtraError
-        The extra is not installed.
-    DataError
-        DuckDB refused. By class only: its texts may hold values.
+    ``work`` is a private folder for what does not fit into memory, of which DuckDB may take ``memory`` bytes,
+    :data:`LEAST` at least. What it says of an error is named by its class only: its texts may hold values.
     """
     try:
         ibis, duckdb = import_module("ibis"), import_module("duckdb")

@@ -99,13 +99,9 @@ MISNAMED = (
 
 
 def refuse_other_format(file: File) -> None:
-    """Refuse a file of another format, by its name or its beginning.
+    """Refuse a file of a format that is not read, or that is read under another name, by its name or its beginning.
 
-    Raises
-    ------
-    DataError
-        It is of a format that is not read, and the hint has the command that converts it; or of one that is read under
-        another name.
+    The hint has the command that converts it, or the name that it needs.
     """
     try:
         with file.open() as data:
@@ -148,20 +144,11 @@ _VALUES_IN_HEADER = 0.2
 
 
 def header_problem(file: File, raw: pa.Table, header: Sequence[str]) -> Problem | None:
-    """Problem of a first line that is a record, or is repeated.
+    """Problem of a first line that is a record, or is repeated; it names no column.
 
-    A record in place of the header would show a person's values wherever columns are named.
-
-    Parameters
-    ----------
-    raw : pyarrow.Table, shape (n_rows, n_columns)
-        Its cells as texts, without the first line.
-
-    Returns
-    -------
-    Problem or None
-        It names no column. A name counts as a value if it stands among the cells of its own column, or is a date, a
-        decimal number or an e-mail address, unless it continues a series: whole numbers and dates beside each other.
+    A record in place of the header would show a person's values wherever columns are named. A name counts as a value if
+    it stands among the cells of its own column, or is a date, a decimal number or an e-mail address, unless it
+    continues a series: whole numbers and dates beside each other.
     """
     among = [pc.equal(pc.utf8_trim_whitespace(raw.column(at)), name) for at, name in enumerate(header)]
     again = reduce(pc.and_, among)
@@ -194,21 +181,10 @@ def _in_series(header: Sequence[str], at: int) -> bool:
 def suspicious_cells(
     file: File, raw: pa.Table, header: Sequence[str], options: ReadOptions, *, first: int = 0, is_end: bool = True
 ) -> Iterator[Problem]:
-    """Find cells that the options do not accept.
+    """Find cells that the options do not accept: one problem per column and kind, which names the first such line.
 
-    Parameters
-    ----------
-    raw : pyarrow.Table, shape (n_rows, n_columns)
-        Its cells as texts, without the header, or those of some of its rows.
-    first : int
-        Lines of the file between the header and these rows.
-    is_end : bool
-        Whether the last of these rows is that of the file.
-
-    Yields
-    ------
-    Problem
-        One per column and kind, with the line of the first such cell; no cell value.
+    ``raw`` are cells as texts without the header, or those of some rows: ``first`` lines after the header, the last of
+    the file where ``is_end``. No problem shows a cell value.
     """
     for at, name in enumerate(header):
         cells = raw.column(at)

@@ -72,13 +72,7 @@ def holds_credentials(url: str) -> bool:
 
 
 def file_at(text: str, folder: Path) -> File:
-    """The file that a configuration names.
-
-    Parameters
-    ----------
-    text : str
-        A path, relative to ``folder``, or a URL.
-    """
+    """The file that a configuration names: by a path, relative to ``folder``, or a URL."""
     if not is_url(text):
         return File.local(folder / Path(text).expanduser())
     filesystem, path = storage(text)

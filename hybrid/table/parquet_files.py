@@ -49,13 +49,7 @@ class ParquetRows:
     """False for the cells of a CSV file, which are texts."""
 
     def batches(self, names: Sequence[str]) -> Iterator[pa.RecordBatch]:
-        """Some columns of all rows, in the order of the files.
-
-        Parameters
-        ----------
-        names : sequence of str
-            Columns, in the order in which they are wanted.
-        """
+        """Some columns of all rows, in the order of the names, a batch at a time in the order of the files."""
         for file in self.files:
             with (
                 readable(file, "the file could not be read to its end"),
@@ -69,17 +63,7 @@ class ParquetRows:
 def open_parquet(file: File, options: ReadOptions) -> ParquetRows:
     """Open one Parquet file, or all those in a folder, by their metadata.
 
-    Parameters
-    ----------
-    file : File
-        A file, or a folder with Parquet files (at any depth; hidden ones and those named ``_*`` are left out).
-
-    Raises
-    ------
-    DataError
-        With all problems at once: no file, unreadable files, files with different columns, duplicate names,
-        columns that the config names and the files lack (and the reverse with ``unlisted: error``), types that
-        are not supported, no rows.
+    Of a folder at any depth; hidden files and those named ``_*`` are left out. DataError has all problems at once.
     """
     files = [file] if file.info().is_file else files_below(file)
     if not files:
@@ -130,18 +114,7 @@ def _differences(file: File, schema: pa.Schema, first: File, wanted: pa.Schema) 
 
 
 def person_column(rows: ParquetRows, options: ReadOptions, names: Sequence[str]) -> Codes:
-    """Person of each record of Parquet files, by some of their columns.
-
-    Parameters
-    ----------
-    options : ReadOptions
-        Kinds of the columns, and which texts mean "missing".
-
-    Returns
-    -------
-    numpy.ndarray, shape (n_rows,), int64
-        As :func:`hybrid.table.persons.person_codes`.
-    """
+    """Person of each record of Parquet files by some columns, as :func:`hybrid.table.persons.person_codes`."""
     unknown = [name for name in names if name not in rows.schema.names]
     if unknown:
         raise unknown_person(unknown, rows.schema.names)
@@ -161,16 +134,9 @@ TRAINING, PERSON = "hybrid_training", "hybrid_owner"
 
 
 def rows_of(file: File, options: ReadOptions, work: Path) -> ParquetRows:
-    """Rows of a file that need not fit into memory.
+    """Rows of a file that need not fit into memory: Parquet, a folder of it, or CSV.
 
-    Parameters
-    ----------
-    file : File
-        Parquet, a folder of Parquet files, or CSV, whose cells are copied to a Parquet file.
-    options : ReadOptions
-        Text conventions of a CSV file, and the columns' roles.
-    work : Path
-        A private folder for the copy.
+    Cells of CSV are copied to a Parquet file in the private folder ``work``.
     """
     if is_parquet(file):
         return open_parquet(file, options)
@@ -183,21 +149,13 @@ def rows_of(file: File, options: ReadOptions, work: Path) -> ParquetRows:
 def engine_rows(rows: ParquetRows, work: Path, beside: Mapping[str, Array]) -> ParquetRows:
     """Rows as DuckDB reads them without a difference to Arrow.
 
-    They are those of the files themselves where these are on this machine, have types that both know, and nothing is
-    to stand beside the rows. Otherwise a copy is made.
+    They are those of the files themselves where these are on this machine, have types that both know, and nothing is to
+    stand beside the rows. Otherwise a copy is made in the private folder ``work``, with the columns of ``beside``, each
+    of shape (n_rows,): :data:`TRAINING`, bool, the rows that are anonymized; :data:`PERSON`, int64, the person of each
+    row (:func:`hybrid.table.persons.person_codes`), which becomes null for nobody known.
 
-    Parameters
-    ----------
-    work : Path
-        A private folder for the copy.
-    beside : mapping of str to numpy.ndarray, each of shape (n_rows,)
-        Columns that are added: :data:`TRAINING`, bool, the rows that are anonymized; :data:`PERSON`, int64, the person
-        of each row (:func:`hybrid.table.persons.person_codes`), which becomes null for nobody known.
-
-    Raises
-    ------
-    DataError
-        Names that differ in upper and lower case alone, which are one to DuckDB; a value that it has no type for.
+    DataError for names that differ in upper and lower case alone, which are one to DuckDB, and values that it has no
+    type for.
     """
     _refuse_equal_names(rows)
     plain = pa.schema([field.with_type(_engine_type(field.type)) for field in rows.schema])

@@ -22,15 +22,7 @@ from hybrid.table.schema import Role, Schema, Table
 
 
 def with_persons(table: Table, names: Sequence[str]) -> Table:
-    """The table with the person of each row.
-
-    Parameters
-    ----------
-    table : Table, n rows
-        With the key columns.
-    names : sequence of str
-        Columns whose values together name a person; none: each row is another person, and the table stays as it is.
-    """
+    """The table with the person of each row, by columns whose values together name one; none: as it is."""
     if not names:
         return table
     unknown = [name for name in names if name not in table.schema]
@@ -41,15 +33,10 @@ def with_persons(table: Table, names: Sequence[str]) -> Table:
 
 
 def with_order(table: Table, name: str | None) -> Table:
-    """The table with its rows sorted by the column that orders the rows of a person.
+    """The table with its rows sorted by the date, time or number that orders the rows of a person.
 
-    Parameters
-    ----------
-    table : Table, n rows
-        With the column.
-    name : str or None
-        A date, a time or a number; rows without a value come last, rows with equal values keep their order. None, or an
-        undecided column, which enters no run: the table stays as it is.
+    Rows without a value come last, rows with equal values keep their order. Without such a column, or where it is
+    undecided, and so enters no run, the table stays as it is.
     """
     if name is None:
         return table
@@ -77,16 +64,11 @@ def _ranks(values: pd.Series) -> Codes:
 
 
 def harmonized(table: Table, static: Sequence[str] | None) -> Table:
-    """The table with static columns and order made true per person.
+    """The table with static columns and order made true per person, for values that were drawn row by row.
 
-    For tables whose values were drawn row by row. All known static values of a person become the first of them, missing
-    ones stay missing; the values of the column that orders the rows are sorted among them, missing ones last.
-
-    Parameters
-    ----------
-    table : Table, n rows
-    static : sequence of str or None
-        Columns with one value per person; None, or each row another person: the table stays as it is.
+    All known static values of a person become the first of them, missing ones stay missing; the values of the column
+    that orders the rows are sorted among them, missing ones last. Where ``static`` is None, or each row another person,
+    the table stays as it is.
     """
     if static is None or all_differ(table.persons):
         return table
@@ -113,17 +95,9 @@ def unknown_person(unknown: Sequence[str], names: Sequence[str]) -> ConfigError:
 
 
 def person_codes(columns: Sequence[Codes]) -> Codes:
-    """Number persons by the values of their key columns.
+    """Number persons by the values of their key columns, each (n,) in the order of appearance, -1 where missing.
 
-    Parameters
-    ----------
-    columns : sequence of numpy.ndarray, each of shape (n,), int64
-        Number of each row's value, in the order of appearance; -1 where it is missing.
-
-    Returns
-    -------
-    numpy.ndarray, shape (n,), int64
-        0, 1, ... in the order of appearance; -1, -2, ... for rows that lack a value.
+    0, 1, ... in the order of appearance; -1, -2, ... for rows that lack a value.
     """
     known = np.logical_and.reduce([column >= 0 for column in columns])
     codes = np.empty(len(known), dtype=np.int64)
@@ -138,18 +112,7 @@ def person_codes(columns: Sequence[Codes]) -> Codes:
 
 
 def person_groups(persons: Codes) -> Codes:
-    """Persons as numbers without gaps, those without a key last.
-
-    Parameters
-    ----------
-    persons : numpy.ndarray, shape (n,), int
-        As :func:`person_codes` numbers them, or a part of them.
-
-    Returns
-    -------
-    numpy.ndarray, shape (n,), int64
-        0..n_persons-1.
-    """
+    """Persons (or a part of them) as numbers without gaps, those without a key last; shape (n,), int64."""
     if (persons[1:] > persons[:-1]).all() and not (persons < 0).any():
         return np.arange(len(persons))
     groups, distinct = pd.factorize(persons, use_na_sentinel=False)
@@ -221,15 +184,9 @@ def constant_within(table: Table, names: Sequence[str]) -> list[str]:
 
 
 def with_households(table: Table, names: Sequence[str]) -> Table:
-    """The table with the household of each row.
+    """The table with the household of each row, by columns whose values together name one; none: as it is.
 
-    Parameters
-    ----------
-    table : Table, n rows
-        With the key columns, and with its persons where rows share them.
-    names : sequence of str
-        Columns whose values together name a household; none: the table stays as it is. Rows without a key are a
-        household of their own, with all rows of their person.
+    Rows without a key are a household of their own, with all rows of their person.
     """
     if not names:
         return table

@@ -46,28 +46,11 @@ _QUASI_BYTES = 100
 
 
 def read_table(path: Path | File, options: ReadOptions) -> Table:
-    """Read a table and give every column its role and kind.
+    """Read a data file and give every column its role and kind.
 
-    Parameters
-    ----------
-    path : Path or File
-        Its suffix says its format (:mod:`hybrid.table.file_formats`); any other is CSV.
-    options : ReadOptions
-        Separator, missing markers, and the columns' roles and kinds. ``options.path`` is not used.
-
-    Returns
-    -------
-    Table
-        Typed columns; how the source wrote them is in the schema's formats.
-
-    Raises
-    ------
-    DataError
-        With all problems at once: unreadable or empty file, duplicate column names, rows of the wrong length,
-        columns that the config names and the file lacks (and the reverse with ``unlisted: error``), values
-        that are not of the declared kind; the file was changed while it was read.
-    MissingExtraError
-        The format needs a package that is not installed.
+    Its suffix says its format (:mod:`hybrid.table.file_formats`); any other is CSV. How the source wrote the columns is
+    in the schema's formats. DataError has all problems at once; MissingExtraError names a package that the format
+    needs.
     """
     file = File.local(path) if isinstance(path, Path) else path
     info = file.info()
@@ -102,15 +85,9 @@ def reads_parts(file: File) -> bool:
 def read_part(
     file: File, options: ReadOptions, columns: Collection[str] | None = None, rows: Mask | None = None
 ) -> Table:
-    """Some columns, or some rows, of a file that memory need not hold as a whole.
+    """Some columns, or the rows of a mask (n_rows,), of a file that memory need not hold as a whole.
 
-    Parameters
-    ----------
-    columns : collection of str, optional
-        Those that the file lacks are left out.
-    rows : numpy.ndarray, shape (n_rows,), bool, optional
-
-    Errors as :func:`read_table`.
+    Columns that the file lacks are left out. Errors as :func:`read_table`.
     """
     kept, at = [], 0
     for part in _parts_of(file, options, columns):
@@ -170,13 +147,7 @@ def _groups(metadata: pq.FileMetaData) -> list[pq.RowGroupMetaData]:
 
 @contextmanager
 def readable(file: File, problem: str = "the file could not be read as Parquet") -> Iterator[None]:
-    """Report errors of Arrow as a problem of the file.
-
-    Raises
-    ------
-    DataError
-        Says so. Arrow's own text may quote what the file holds.
-    """
+    """Report errors of Arrow as a problem of the file: Arrow's own text may quote what the file holds."""
     try:
         yield
     except MemoryError:

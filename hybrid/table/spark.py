@@ -37,14 +37,8 @@ _SHOWN = re.compile(r"SELECT \* FROM (.+)", re.DOTALL)
 class SparkWarehouse(Warehouse):
     """A session with Spark.
 
-    Parameters
-    ----------
-    backend : ibis backend
-        Connected.
-    folder : Path, optional
-        Of a session on this machine: its Parquet files and folders are the tables. None: the catalog of the cluster.
-    aside : tempfile.TemporaryDirectory, optional
-        What the session writes aside; it goes with the session.
+    ``folder``: of a session on this machine, whose Parquet files and folders are the tables; None: the catalog of the
+    cluster. ``aside`` has what the session writes aside, and goes with it.
     """
 
     def __init__(self, backend: Any, folder: Path | None = None, aside: TemporaryDirectory[str] | None = None) -> None:
@@ -170,19 +164,9 @@ def _parts(rows: pa.RecordBatchReader) -> Iterator[pa.Table]:
 
 
 def connect(module: Any, url: SplitResult, memory: float | None) -> SparkWarehouse:
-    """Connect to the Spark of an address.
+    """Connect to the Spark of an address; ``memory``: bytes of the heap of a session on this machine.
 
-    Parameters
-    ----------
-    memory : float, optional
-        Bytes of the heap of a session on this machine.
-
-    Raises
-    ------
-    ConfigError
-        This process has a Spark session already, which would be taken and ended.
-    OSError
-        Nothing answers at the address.
+    OSError where nothing answers at the address.
     """
     from pyspark.sql import SparkSession
 

@@ -83,25 +83,11 @@ LIMITED: dict[str, Callable[[sa.Connection, float], None]] = {
 def connect(
     url_env: str, name: str, *, read_only: bool, query: bool = False, minutes: float | None = None
 ) -> Iterator[sa.Connection]:
-    """Connect to a database for the block.
+    """Connect to a database for the block; errors are named by class and SQLSTATE only.
 
-    Parameters
-    ----------
-    read_only : bool
-        Enter the read-only mode of the database, where it is in :data:`READ_ONLY`.
-    query : bool
-        A query of the user will run: a database without a read-only mode is refused.
-    minutes : float, optional
-        Longest time of a statement, where the database is in :data:`LIMITED`; by default they may take any time.
-
-    Raises
-    ------
-    ConfigError, MissingExtraError
-        The environment variable is not set or no URL; the driver is not installed; there is no read-only mode.
-    UnreachableError
-        The database cannot be reached.
-    DataError
-        It refused. By class and SQLSTATE only.
+    ``read_only`` enters the read-only mode of the database, where it is in :data:`READ_ONLY`. ``query``: a query of the
+    user will run, so that a database without a read-only mode is refused. ``minutes``: longest time of a statement,
+    where the database is in :data:`LIMITED`.
     """
     sa, url = sqlalchemy(), url_of(url_env)
     dialect = url.get_dialect().name

@@ -28,34 +28,20 @@ def with_surrogates(
     elsewhere: Mapping[str, tuple[int, int]] | None = None,
     after: tuple[int, int] = (0, 0),
 ) -> Table:
-    """Add the missing identifier columns of ``schema``, filled with surrogates.
+    """The table with the missing identifier columns of ``schema``, filled with surrogates.
 
-    An identifier is empty where the source has none: in the rows that a column of the table tells, if each of its
-    values (or its gaps) always goes with a gap or never, and else in as many rows as in the source. The surrogates of a
-    row differ from column to column.
+    An identifier is empty where that of ``source`` is: in the rows that a column of the table tells, if each of its
+    values (or its gaps) always goes with a gap or never, and else in as many rows. The surrogates of a row differ from
+    column to column. Those of ``person``, and all identifiers that are constant within the persons of the source, are
+    the same in all rows of a person; those of ``person`` have no gaps.
 
-    Parameters
-    ----------
-    table : Table, n rows
-        Synthetic records without identifiers.
-    source : Table
-        The records whose identifiers must not occur.
-    person : sequence of str
-        Identifiers of the person of a row. Where the table knows the persons of its rows, these and all other
-        identifiers that are constant within the persons of ``source`` are the same in all rows of a person.
-    elsewhere : mapping of str to (int, int), optional
-        Of records that are not in ``source``: length of each identifier's longest value, and of the longest one that
-        matches :data:`SURROGATES`; 0 for none.
-    after : (int, int)
-        Rows and persons of other tables that were numbered before, which no surrogate repeats.
+    Integers are numbered above the source's longest identifier, texts are "S" and a number with another letter where
+    the source uses that form; decimals are numbered as integers are if all of the source's are whole (3.0, as programs
+    write whole numbers with gaps). Dates, booleans and other decimals are left missing.
 
-    Returns
-    -------
-    Table
-        n rows; integers are numbered above the source's longest identifier, texts are "S" and a number with
-        another letter where the source uses that form; decimals are numbered as integers are if all of the source's
-        are whole (3.0, as programs write whole numbers with gaps). Dates, booleans and other decimals are left
-        missing. Columns that number persons (``person``) have no gaps.
+    ``elsewhere`` is about records that are not in the source: length of each identifier's longest value, and of the
+    longest one that matches :data:`SURROGATES`; 0 for none. ``after``: rows and persons of other tables that were
+    numbered before, which no surrogate repeats.
     """
     owners = pd.factorize(table.persons)[0]
     of_person = {*person, *constant_within(source, schema.identifiers)}
@@ -75,18 +61,10 @@ def with_surrogates(
 
 
 def gaps_like(source: Table, name: str, table: Table) -> Mask | None:
-    """Mask of the rows without an identifier.
+    """Mask of the rows of a table that get no identifier; None where fewer than five rows of the source have none.
 
-    Parameters
-    ----------
-    table : Table, n rows
-        Rows that get it, with other columns of the source. Where none of these tells the gaps, all rows of a person
-        have them or none.
-
-    Returns
-    -------
-    numpy.ndarray, shape (n,), bool, or None
-        None where fewer than five rows are empty; all of them where fewer than five are not.
+    All rows where fewer than five have one. Where no column that both tables have tells the gaps, all rows of a person
+    have them or none.
     """
     empty = source.frame[name].isna().to_numpy()
     if empty.sum() < _FEW:

@@ -41,18 +41,10 @@ def typed_table(
     counts: Array | None = None,
     stored: pa.Schema | None = None,
 ) -> Table:
-    """Give every column of an Arrow table its role and kind.
+    """Give every column of an Arrow table its role and kind; texts are parsed, other types taken as they are.
 
-    Parameters
-    ----------
-    raw : pyarrow.Table
-        Texts are parsed; other types are taken as they are.
-    keep_types : bool
-        Whether what is written later has these Arrow types.
-    counts : numpy.ndarray, shape (n_rows,), int, optional
-        Records that each row stands for, for messages; 1 if not given.
-    stored : pyarrow.Schema, optional
-        Arrow types of the source, where ``raw`` has texts as dictionaries that it has not.
+    ``keep_types``: what is written later has these Arrow types, or those of ``stored`` where the table has texts as
+    dictionaries that its source has not. ``counts``, shape (n_rows,): records that each row stands for, for messages.
     """
     problems = column_problems(source, raw.column_names, options)
     if raw.num_rows == 0 and not problems:
@@ -185,25 +177,10 @@ Frame: TypeAlias = pd.DataFrame | ArrowStream
 
 
 def read_frame(frame: Frame, options: ReadOptions) -> Table:
-    """Give every column of a DataFrame its role and kind.
+    """Give every column of a table in memory its role and kind.
 
-    Parameters
-    ----------
-    frame : pandas.DataFrame, polars.DataFrame, pyarrow.Table or another table of Arrow's PyCapsule interface
-        One record per row. The index of pandas is not a column and is ignored; ``frame.reset_index()`` makes it one.
-    options : ReadOptions
-        The columns' roles and kinds, missing markers.
-
-    Returns
-    -------
-    Table
-        Columns of texts are parsed as those of a Parquet file; other dtypes keep their kind.
-
-    Raises
-    ------
-    DataError
-        With all problems at once: names that are not texts or occur twice, columns that the config names and the
-        frame lacks, a column of mixed or unsupported types, values that are not of the declared kind; no rows.
+    Columns of texts are parsed as those of a Parquet file; other dtypes keep their kind. The index of pandas is not a
+    column and is ignored; ``frame.reset_index()`` makes it one. DataError has all problems at once.
     """
     if not isinstance(frame, pd.DataFrame):
         return typed_table(DATA_FRAME, _arrow_table(frame), options, keep_types=True)

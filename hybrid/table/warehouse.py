@@ -70,15 +70,7 @@ class Transfer:
 
 
 class Warehouse:
-    """A session with a warehouse.
-
-    Parameters
-    ----------
-    backend : ibis backend
-        Connected.
-    transfers : list of Transfer
-        Filled as the session goes on.
-    """
+    """A session with a warehouse, through a connected ibis backend."""
 
     held: float = 0.0
     """Share of the memory limit that the engine keeps here while :meth:`resting`."""
@@ -245,14 +237,9 @@ class Warehouse:
 
 @contextmanager
 def unverified(warehouse: Warehouse, target: str) -> Iterator[str]:
-    """Name a table that becomes ``target`` after a block without error.
+    """Name a table that becomes ``target`` after a block without error; otherwise it is dropped, and there is no table.
 
-    Otherwise it is dropped, and there is no table.
-
-    Raises
-    ------
-    OutputError
-        There is a table or view of one of the two names; it is left as it is.
+    OutputError where there is a table or view of one of the two names; it is left as it is.
     """
     name = f"{target}_unverified"
     for each in (target, name):
@@ -296,28 +283,12 @@ def _place(name: str) -> tuple[str, str | None]:
 def open_warehouse(
     url_env: str, memory: float | None = None, asked: str = PUSH_DOWN, minutes: float | None = None
 ) -> Iterator[Warehouse]:
-    """Connect to a warehouse for the block.
+    """Connect to the warehouse of an environment variable for the block.
 
-    Parameters
-    ----------
-    url_env : str
-        The environment variable with its URL: ``duckdb:///FILE``, ``postgresql://USER:PASSWORD@HOST/DATABASE``,
-        ``spark:///FOLDER`` or ``sc://HOST:PORT/;token=TOKEN``.
-    memory : float, optional
-        Bytes that an engine on this machine (DuckDB, Spark) may take.
-    asked : str
-        Key of the configuration that asks for a warehouse, for messages.
-    minutes : float, optional
-        As for :meth:`Warehouse.limited`; by default statements may take any time.
-
-    Raises
-    ------
-    ConfigError, MissingExtraError
-        The environment variable is not set or no URL of a supported warehouse; the extra is not installed.
-    UnreachableError
-        The warehouse cannot be reached.
-    DataError
-        It refused. By class only.
+    Its URL is ``duckdb:///FILE``, ``postgresql://USER:PASSWORD@HOST/DATABASE``, ``spark:///FOLDER`` or
+    ``sc://HOST:PORT/;token=TOKEN``. ``memory``: bytes that an engine on this machine (DuckDB, Spark) may take;
+    ``asked``: the key that asks for a warehouse, for messages; ``minutes``: as for :meth:`Warehouse.limited`. What the
+    engine says of an error is named by its class only.
     """
     url = _url(url_env, asked)
     engine = _SCHEMES[url.scheme.partition("+")[0]]

@@ -77,21 +77,11 @@ class Margins:
 
 
 def margins_of(train: Table, share: float) -> Margins | None:
-    """Public weighted margins of training records.
+    """Public weighted margins of training records that are a ``share`` of the source; None without weights.
 
     Every categorical and boolean column gets the weighted shares of the categories that at least :data:`HOLDERS` people
     hold. As counts of people are published in tens, shares are rounded to what ten people of average weight make up,
-    and the total to three significant digits: two releases do not differ by one person.
-
-    Parameters
-    ----------
-    share : float
-        Their share of the source, above 0: the total is that of the source.
-
-    Returns
-    -------
-    Margins or None
-        None without weights.
+    and the total, that of the source, to three significant digits: two releases do not differ by one person.
     """
     weights = weights_of(train)
     if weights is None:
@@ -117,16 +107,11 @@ def _margin(train: Table, name: str, weights: Array, step: float) -> Margin | No
 
 
 def calibrated(table: Table, margins: Margins) -> Table:
-    """The table with weights that meet the margins.
+    """The table of synthetic records with weights that meet the margins.
 
     Raking (iterative proportional fitting; Deming and Stephan 1940, doi 10.1214/aoms/1177731829): weights are
     multiplied column by column until all weighted shares are met, groups without rows left aside; then they sum to the
     total. They are written as the column writes numbers, and are never 0.
-
-    Parameters
-    ----------
-    table : Table, n rows
-        Synthetic records with weights.
     """
     column, weights = weight_column(table), weights_of(table)
     assert column is not None and weights is not None
@@ -147,10 +132,6 @@ def with_weights_like(table: Table, other: Table) -> Table:
 
     Released weights sum to the total of the source, whose records are more than the training records: a row then counts
     for more people than a training record. The table itself, where the means are alike or there are no weights.
-
-    Parameters
-    ----------
-    table : Table, n rows
     """
     column, weights, like = weight_column(other), weights_of(table), weights_of(other)
     if column is None or weights is None or like is None or not weights.sum() or not like.sum():

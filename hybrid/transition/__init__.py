@@ -25,17 +25,9 @@ REGISTRY: dict[str, Transition] = {strategy.name: strategy for strategy in _STRA
 
 
 def reads_originals(transition: Mapping[str, Any]) -> bool:
-    """Check if a transition section's strategy reads original values.
+    """True if the strategy of a section ``transition``, of JSON types, reads original values.
 
-    Parameters
-    ----------
-    transition : mapping
-        ``method`` and the strategy's options, of JSON types; other keys do not count.
-
-    Returns
-    -------
-    bool
-        True for a method that is not registered: nothing is known about it.
+    Also for a method that is not registered: nothing is known about it.
     """
     strategy = REGISTRY.get(str(transition.get("method")))
     if strategy is None:

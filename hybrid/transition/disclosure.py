@@ -72,15 +72,10 @@ class GiveAway:
 
 
 def give_away(anonymized: AnonymizedTable, restored: Table, *, same_records: bool) -> GiveAway:
-    """Compare a restored table with the originals.
+    """Compare a restored table with the originals that the transition learned from.
 
-    Parameters
-    ----------
-    anonymized : AnonymizedTable, n records
-        What the transition learned from, with the originals inside.
-    same_records : bool
-        Whether row i is record i restored (``order: pre``, or ``post`` without a generator, before rows are
-        shuffled). Otherwise only groups and reappearing rows are counted.
+    ``same_records``: row i is record i restored (``order: pre``, or ``post`` without a generator, before rows are
+    shuffled). Otherwise only groups and reappearing rows are counted.
     """
     originals, n = anonymized.originals, len(anonymized)
     if same_records and len(restored) != n:

@@ -110,30 +110,19 @@ def fit_transition(
     values: Mapping[str, Restorable] | None = None,
     rules: Rules = NO_RULES,
 ) -> FittedTransition:
-    """Fit a strategy on hierarchies without the values of any other record.
+    """Fit a strategy on hierarchies without the values of any other record, to restore the labels of ``anonymized``.
 
     The hierarchies of a run cover the whole table: a mask, intervals or groups with ``others`` have leaves and bounds
     that only control records, suppressed records or records outside the sample hold. Such hierarchies are built again
-    from the records that the strategy learns from; those whose leaves a file lists stay as they are.
+    from the records that the strategy learns from, kept and, if there is sampling, sampled; those whose leaves a file
+    lists stay as they are.
 
     Records with coarser labels of their own (:attr:`AnonymizedTable.coarsened`) are not learned from. A label of theirs
     without another record below it is restored as the nearest ancestor that has one.
 
-    Parameters
-    ----------
-    anonymized : AnonymizedTable, n records
-        What it learns from: kept and, if there is sampling, sampled.
-    values : mapping of str to Restorable, optional
-        What it may learn in place of the values of ``anonymized.donors``, by column: none that a single person decides
-        (:func:`hybrid.protect.below_labels.restorable`). Other columns are learned as they are.
-    rules : Rules
-        Columns that these say go together are drawn given each other
-        (:class:`DrawnTogether`), if the strategy reads original values.
-
-    Returns
-    -------
-    FittedTransition
-        Restores tables with the labels of ``anonymized``.
+    ``values``: what it may learn in place of the values of ``anonymized.donors``, by column: none that a single person
+    decides (:func:`hybrid.protect.below_labels.restorable`). Columns that the rules say go together are drawn given
+    each other (:class:`DrawnTogether`), if the strategy reads original values.
     """
     learned = anonymized.donors
     known = _known(learned, values or {})

@@ -32,15 +32,10 @@ class Repeats:
 
     @classmethod
     def of(cls, anonymized: AnonymizedTable, static: Collection[str]) -> Repeats:
-        """Estimate from the original values of the anonymized records.
+        """Estimate from the original values of the anonymized records, but for ``static`` columns.
 
         Of a share p of pairs of successive rows with equal labels the values are equal, and of a share c they would be
         by chance, since values of a label repeat: (p - c) / (1 - c) of the values are repeated.
-
-        Parameters
-        ----------
-        static : collection of str
-            Columns with one value per person, and others to leave as they are.
         """
         groups = person_groups(anonymized.originals.persons)
         places = np.argsort(groups, kind="stable")
@@ -56,15 +51,9 @@ class Repeats:
         return cls(shares)
 
     def apply(self, table: Table, labels: LabelTable, rng: np.random.Generator) -> Table:
-        """Repeat values of a restored table.
+        """Repeat values of a table that was restored from ``labels``, rows of a person in their order.
 
         Columns repeat together: one random number per row decides about all of them.
-
-        Parameters
-        ----------
-        table : Table, n rows
-            Restored from ``labels``; rows of a person in their order.
-        labels : LabelTable, n rows
         """
         if not self.shares or not len(table):
             return table
@@ -82,13 +71,7 @@ class Repeats:
 
 
 def _follows(groups: Codes, nodes: Array) -> Mask:
-    """Mask of rows that repeat person and label, shape (n,).
-
-    Parameters
-    ----------
-    groups, nodes : numpy.ndarray, shape (n,)
-        Person and label of each row; rows of a person adjacent and in order.
-    """
+    """Mask of rows that repeat person and label; rows of a person are adjacent and in order."""
     found = np.zeros(len(groups), dtype=bool)
     found[1:] = (groups[1:] == groups[:-1]) & (nodes[1:] == nodes[:-1])
     return found

@@ -168,16 +168,9 @@ def estimate(
     iterations: int,
     before: Mapping[Clique, Array] | None = None,
 ) -> MarginalModel:
-    """Fit a model to noisy marginals.
+    """Fit a model to one noisy marginal or more, by so many steps of mirror descent at most.
 
-    Parameters
-    ----------
-    measurements : sequence of Measurement
-        1 or more.
-    iterations : int
-        Steps of mirror descent, at most.
-    before : mapping, optional
-        Parameters of an earlier model, to start from.
+    ``before``: parameters of an earlier model, to start from.
     """
     tree = junction_tree(sizes, [each.columns for each in measurements])
     fitting = _Fitting(tuple(sizes), tree, tuple(_joined(measurements)), _total(measurements))

@@ -78,17 +78,9 @@ def fit_logits(
     """Slopes that people bear out; None where there are none.
 
     By forward selection: a column gets a slope if chance would make the best of all columns as good with a probability
-    below ``CHANCE`` (score test of one more predictor, Bonferroni over those that are left).
-
-    Parameters
-    ----------
-    values : numpy.ndarray, shape (n,)
-        The column, of two different values, in the order of the leaves; nothing is missing.
-    known, features : mapping of key to numpy.ndarray of shape (n,), and to Feature
-        The columns before it, in the same order, and their kinds.
-    nodes : NodesWithSums
-    drawn_in : numpy.ndarray, shape (n,), int
-        Node that rows like each are mostly drawn in: its leaf, or one above.
+    below ``CHANCE`` (score test of one more predictor, Bonferroni over those that are left). ``values``, of two
+    different ones and none missing, and the columns before them are in the order of the leaves; ``drawn_in``: node that
+    rows like each are mostly drawn in, its leaf or one above.
     """
     (low, high), y = np.unique(values, return_inverse=True)
     asked = [(key, place) for key, column in known.items() for place in _asked(column, features[key])]

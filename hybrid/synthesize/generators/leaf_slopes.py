@@ -118,18 +118,11 @@ class LeafSlopes(Generic[K]):
     (n_nodes, p)."""
 
     def move(self, values: Array, at: Array, node: Array, known: Mapping[K, Array], rng: np.random.Generator) -> Array:
-        """Move donors' values as far as the rows differ from the donors.
+        """Move donors' values as far as the rows differ from the donors, of which ``at`` has the positions.
 
-        A value that many have has many ranks: one of them is moved, so that a small move seldom changes it. A
-        rank beyond an end is reflected there, so that no value piles up. A missing predictor moves nothing, and a
-        missing value stays missing.
-
-        Parameters
-        ----------
-        values, at, node : numpy.ndarray, shape (n_rows,)
-            Donors' values, their positions, and the nodes that they were drawn from.
-        known : mapping of key to numpy.ndarray, shape (n_rows,)
-            The columns before.
+        A value that many have has many ranks: one of them is moved, so that a small move seldom changes it. A rank
+        beyond an end is reflected there, so that no value piles up. A missing predictor moves nothing, and a missing
+        value stays missing. ``node``: where each value was drawn from.
         """
         places = np.column_stack([place.rank(known[key]) for key, place in self.predictors.items()])
         shift = (np.nan_to_num(places - self.donors[at]) * self.slopes[node]).sum(axis=1)
@@ -153,20 +146,11 @@ def fit_slopes(
     By forward selection: a column gets a slope if chance would make the best of all columns as good with a probability
     below :data:`CHANCE` (F test of one more predictor, Bonferroni over the columns that are left). First the slopes
     that all leaves have in common, by what differs within them; a node of half the spread moves half as far, so that
-    nothing moves where all are alike. Then, of a number of many values, what the people of a single node bear out
-    beside them in other numbers.
+    nothing moves where all are alike. Then, of a number of many values, what at least ``least`` people of a single node
+    bear out beside them in other numbers.
 
-    Parameters
-    ----------
-    values : numpy.ndarray, shape (n,)
-        The column, NaN where missing, in the order of the leaves.
-    known : mapping of key to numpy.ndarray, shape (n,)
-        The columns before it whose values have ranks (:func:`is_graded`), in the same order.
-    numbers : collection of keys
-        Those of them that are numbers.
-    nodes : NodesWithSums
-    least : int
-        People of a node with slopes of its own, at least.
+    ``values`` (NaN where missing) and ``known``, the columns before whose values have ranks (:func:`is_graded`), are in
+    the order of the leaves; ``numbers`` are those of ``known`` that are numbers.
     """
     target = Places.of(values)
     if len(target.distinct) < 2:

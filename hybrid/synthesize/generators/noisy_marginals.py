@@ -144,20 +144,10 @@ _LEAST_EPSILON = Fraction(1, _EPSILON_UNITS)
 
 
 class NoisyCounts:
-    """Noisy counts of a table, and an account of their price.
+    """Noisy counts of columns of codes, of so many states each, and an account of their price.
 
-    Parameters
-    ----------
-    columns : sequence of numpy.ndarray, each of shape (n_rows,)
-        Codes.
-    sizes : sequence of int
-        States of each column.
-    rho : float
-        Budget of everything; spending more is an error of the program.
-    rows : int
-        Rows of one person, at most.
-    bits : callable
-        Source of randomness.
+    ``rho`` is the budget of everything; spending more is an error of the program. One person has so many ``rows`` at
+    most. ``bits`` are the source of randomness.
     """
 
     def __init__(

@@ -40,29 +40,19 @@ Propose = Callable[[Array], Array]
 
 @dataclass(frozen=True)
 class Recurrence:
-    """Weights of the categories of a column by the number of earlier rows of the parent that have them.
-
-    Parameters
-    ----------
-    weights : numpy.ndarray, shape (n_levels, m)
-        The last column is for all larger numbers, too.
-    """
+    """Weights of the categories of a column by the number of earlier rows of the parent that have them."""
 
     weights: Array
+    """The last column is for all larger numbers, too; shape (n_levels, m)."""
 
     def tally(self, n: int) -> Array:
         """Numbers of rows of ``n`` parents by category, before any row; shape (n, n_levels)."""
         return np.zeros((n, len(self.weights)), dtype=np.int32)
 
     def draw(self, propose: Propose, earlier: Array, avoided: Array | None, rng: np.random.Generator) -> Array:
-        """Draw the category of one row of each parent.
+        """Draw the category of one row of each parent, of whose earlier rows the numbers by category are given.
 
-        Parameters
-        ----------
-        earlier : numpy.ndarray, shape (n, n_levels)
-            Numbers of earlier rows by category.
-        avoided : numpy.ndarray, shape (n,), optional
-            A category that each row does not get.
+        ``avoided``: a category that each row does not get.
         """
         waiting = np.arange(len(earlier))
         found = propose(waiting)
@@ -87,18 +77,9 @@ class Recurrence:
 
 
 def earlier_rows(values: Array, first: Array, n_levels: int) -> Array:
-    """Numbers of earlier rows of the same parent by category.
+    """Numbers of earlier rows of the same parent by category; shape (n, n_levels), int32.
 
-    Parameters
-    ----------
-    values : numpy.ndarray, shape (n,), int
-        Categories; rows of a parent are adjacent.
-    first : numpy.ndarray, shape (n,), int
-        Position of the first row of each row's parent.
-
-    Returns
-    -------
-    numpy.ndarray, shape (n, n_levels), int32
+    Rows of a parent are adjacent; ``first`` is the position of the first row of each row's parent.
     """
     before = np.zeros((len(values), n_levels), dtype=np.int32)
     before[np.arange(1, len(values)), values[:-1]] = 1
@@ -109,21 +90,14 @@ def earlier_rows(values: Array, first: Array, n_levels: int) -> Array:
 
 @dataclass(frozen=True)
 class CategoryRows:
-    """Rows that follow another one of their parent, in one column of categories.
-
-    Parameters
-    ----------
-    values, persons : numpy.ndarray, shape (n,), int
-    earlier : numpy.ndarray, shape (n, n_levels)
-        Numbers of earlier rows by category.
-    avoided : numpy.ndarray, shape (n,), optional
-        A category that each row does not have.
-    """
+    """Rows that follow another one of their parent, in one column of categories."""
 
     values: Array
     earlier: Array
+    """Numbers of earlier rows by category; shape (n, n_levels)."""
     persons: Array
     avoided: Array | None = None
+    """A category that each row does not have."""
 
     def counts(self, drawn: Array) -> Array:
         """Numbers of earlier rows with the category drawn for each row, up to :data:`MOST_EARLIER`; shape (n,)."""
@@ -138,22 +112,11 @@ class CategoryRows:
 
 
 def fit_recurrence(rows: CategoryRows, propose: Propose, least: int, rng: np.random.Generator) -> Recurrence | None:
-    """Fit weights so that what is drawn recurs as often as in the training rows.
+    """Fit weights so that what is drawn recurs as often as in the training rows; None where it about does already.
 
     Each round draws a category for every row, given its real earlier rows, and multiplies the weights by how much rarer
-    the drawn numbers of earlier rows are than the real ones.
-
-    Parameters
-    ----------
-    propose
-        As for :meth:`Recurrence.draw`.
-    least : int
-        Persons who must have a category once more, or none does.
-
-    Returns
-    -------
-    Recurrence or None
-        None where categories recur about as often as the tree draws them.
+    the drawn numbers of earlier rows are than the real ones. ``least`` persons must have a category once more, or none
+    does.
     """
     people = n_with_key(rows.persons)
     if people < least:

@@ -27,16 +27,9 @@ class Smoother:
 
     @classmethod
     def of(cls, values: Array, holders: int, persons: Array) -> Smoother:
-        """Smoother of the values that fewer people than ``holders`` have.
+        """Smoother of the values that fewer people than ``holders`` have, who are also those of an interval.
 
-        Parameters
-        ----------
-        values : numpy.ndarray, shape (n,)
-            Training values; NaN where one is missing.
-        holders : int
-            People who must have a value for it to stay, and people of an interval.
-        persons : numpy.ndarray, shape (n,), int
-            Person of each value; those with a negative one are of one person together.
+        Values are NaN where missing; those of negative persons are of one person together.
         """
         present = ~np.isnan(values)
         owner = np.maximum(persons, -1)

@@ -46,71 +46,47 @@ SMALLEST_LOG = -600.0
 
 @dataclass(frozen=True)
 class TreeLimits:
-    """Limits of a tree.
-
-    Parameters
-    ----------
-    least : int
-        People of a leaf, at least; also the rows.
-    alpha : float
-        Probability, 0 to 1, that the best split by chance alone counts for anything; 1: every split counts in full.
-    max_depth : int or None
-        Splits from root to leaf, at most.
-    slopes : bool
-        Whether values follow the columns before them within leaves, too (:mod:`.leaf_slopes`).
-    small_groups : bool
-        Whether a discrete column has smaller groups where chance is no explanation.
-    alpha_of_states : float or None
-        ``alpha`` for columns of :data:`SEVERAL_STATES` states or more; None: as for others.
-    """
+    """Limits of a tree."""
 
     least: int
+    """People of a leaf, at least; also the rows."""
     alpha: float
+    """Probability, 0 to 1, that the best split by chance alone counts for anything; 1: every split counts in full."""
     max_depth: int | None
+    """Splits from root to leaf, at most."""
     slopes: bool = False
+    """Whether values follow the columns before them within leaves, too (:mod:`.leaf_slopes`)."""
     small_groups: bool = False
+    """Whether a discrete column has smaller groups where chance is no explanation."""
     alpha_of_states: float | None = None
+    """``alpha`` for columns of :data:`SEVERAL_STATES` states or more; None: as for others."""
 
 
 @dataclass(frozen=True)
 class DonorTree(Generic[K]):
-    """Tree of one column with its donors, the training values of its leaves.
-
-    Parameters
-    ----------
-    target : int
-        Position of the column.
-    predictors : mapping of key to Ranks or CategoryScores
-        How the columns that the tree reads are written as numbers, by the columns' keys.
-    tree : sklearn tree or None
-        None: every value is drawn from all donors.
-    donors : numpy.ndarray, shape (n,)
-        Training values, ordered by leaf.
-    first, count : numpy.ndarray, shape (n_nodes,), int
-        First donor below each node, and how many there are.
-    parent : numpy.ndarray, shape (n_nodes,), int
-        Node above each node; the root is its own.
-    reach : numpy.ndarray, shape (n_nodes,)
-        Probability that a row below a node is drawn there or deeper; 1 for the root, never more than above it.
-    slopes : LeafSlopes, LeafLogits or None
-        How a donor's value, or which of two states it is, follows what the row is like.
-    apart : tuple of Apart
-        Of a number: values that are drawn first, who lacks one before all. No donor has them.
-    certain : CertainGroups or None
-        Smaller groups of a discrete column; rows that fall into one are drawn there.
-    """
+    """Tree of one column with its donors, the training values of its leaves."""
 
     target: int
+    """Position of the column."""
     predictors: Mapping[K, Ranks | CategoryScores]
+    """How the columns that the tree reads are written as numbers, by the columns' keys."""
     tree: Any
+    """Of scikit-learn. None: every value is drawn from all donors."""
     donors: Array
+    """Training values, ordered by leaf; shape (n,)."""
     first: Array
     count: Array
+    """First donor below each node, and how many there are; shape (n_nodes,), int."""
     parent: Array
+    """Node above each node; the root is its own; shape (n_nodes,), int."""
     reach: Array
+    """Probability that a row below a node is drawn there or deeper; 1 for the root, never more than above it."""
     slopes: LeafSlopes[K] | LeafLogits[K] | None = None
+    """How a donor's value, or which of two states it is, follows what the row is like."""
     apart: tuple[Apart[K], ...] = ()
+    """Of a number: values that are drawn first, who lacks one before all. No donor has them."""
     certain: CertainGroups[K] | None = None
+    """Smaller groups of a discrete column; rows that fall into one are drawn there."""
 
     @classmethod
     def without_splits(cls, target: int, values: Array) -> DonorTree[K]:
@@ -201,17 +177,12 @@ class CertainGroups(Generic[K]):
 
     Leaves are large since what small ones show is mostly chance, and chance gives single people away. Where it explains
     nothing, as of children who have no occupation, they only destroy what everybody knows.
-
-    Parameters
-    ----------
-    tree : DonorTree
-        A row below one of the groups is drawn there.
-    inside : numpy.ndarray, shape (n_nodes,), bool
-        Groups, and nodes below them.
     """
 
     tree: DonorTree[K]
+    """A row below one of the groups is drawn there."""
     inside: Mask
+    """Groups, and nodes below them; shape (n_nodes,)."""
 
     def holds(self, known: Mapping[K, Array], n_rows: int) -> Mask:
         """Rows that fall into one of the groups; shape (n_rows,)."""
@@ -237,22 +208,11 @@ def grow(
     limits: TreeLimits,
     rng: np.random.Generator,
 ) -> DonorTree[K]:
-    """Tree of a column, grown and weighed.
+    """Tree of a column (its position, kind and values), grown on the columns that predict it, and weighed.
 
     A number that some lack gets a tree of who lacks it, one that half of the people have in common a tree of who has
     that value, and one of the others' values, as in synthpop (Nowok, Raab, Dibben, J. Stat. Softw. 74(11), 2016,
-    section 3.3).
-
-    Parameters
-    ----------
-    target : (int, Feature, numpy.ndarray of shape (n,))
-        Position, kind and values of the column.
-    known, features : mapping
-        The columns that predict it, shape (n,) each, and their kinds, by the same keys.
-    persons : numpy.ndarray, shape (n,), int
-        Person of each row; rows with a negative one count for nobody.
-    limits : TreeLimits
-    rng : numpy.random.Generator
+    section 3.3). ``persons`` has the person of each row; rows with a negative one count for nobody.
     """
     return _tree(_Records(*target, known, features, persons), limits, rng)
 

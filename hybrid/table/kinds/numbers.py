@@ -223,14 +223,9 @@ def _digits(known: list[tuple[str, float]]) -> ColumnFormat:
 
 
 def decimal_text(value: float, most: int | None, least: int) -> str:
-    """Number with ``least`` to ``most`` digits after the point.
+    """Number with ``least`` to ``most`` digits after the point, without zeros at the end beyond ``least``.
 
-    Parameters
-    ----------
-    most : int or None
-        Digits to round to; None: as many as distinguish the number from its neighbours, as ``repr`` writes it.
-    least : int
-        Digits that stay although they are zeros; up to ``most``. Not used where ``most`` is None.
+    Without ``most`` as many as distinguish the number from its neighbours, as ``repr`` writes it.
     """
     if most is None:
         return repr(value)

@@ -124,18 +124,10 @@ class SqlSource(Source):
 
 
 def read_sql(source: SqlOptions, options: ReadOptions) -> Table:
-    """Read a table or query.
+    """Read a table or query in a read-only session; a query is refused where the database has no such mode.
 
-    Parameters
-    ----------
-    source : SqlOptions
-        Which. The session is read-only; a query is refused where the database has no such mode.
-
-    Returns
-    -------
-    Table
-        Numbers, booleans, dates and NULLs as the database types them. Rows of a database have no order; here they
-        are sorted by their content, so that the same rows are the same table every night.
+    Numbers, booleans, dates and NULLs are as the database types them. Rows of a database have no order; here they are
+    sorted by their content, so that the same rows are the same table every night.
     """
     name = source.table or "the query of data.sql"
     is_query, minutes = source.query is not None, source.timeout_minutes

@@ -55,13 +55,7 @@ class Program:
         return int(np.datetime64(self.origin, "us").astype(np.int64))
 
     def microseconds(self, numbers: Array, moment: Moment) -> Array:
-        """Microseconds since 1970, or since midnight for a time of day; 0 where a number is missing.
-
-        Parameters
-        ----------
-        numbers : numpy.ndarray, shape (n,), float64
-            As the file holds them.
-        """
+        """Microseconds since 1970 of numbers of a file, or since midnight for a time of day; 0 where one is missing."""
         since = np.rint(np.nan_to_num(numbers, posinf=np.inf, neginf=-np.inf) * self.units[moment])
         counted: Array = np.clip(since, -_FARTHEST, _FARTHEST).astype(np.int64)
         return counted if moment == "time" else counted + self._origin
@@ -103,14 +97,9 @@ PROGRAMS: dict[str, Program] = {
 
 
 def moment_of(program: Program, written: str | None) -> Moment | None:
-    """Meaning of numbers of a format; None for plain numbers.
+    """Meaning of numbers of a format such as ``%td``, ``DATE11`` or ``F8.2``; None for plain numbers.
 
     Durations (``DTIME``) are numbers, and so are the months and quarters of Stata.
-
-    Parameters
-    ----------
-    written : str or None
-        The format, such as ``%td``, ``DATE11`` or ``F8.2``.
     """
     if not written:
         return None
@@ -168,13 +157,7 @@ class Codebook:
 
 
 def read_codebook(file: File, encoding: str = "utf-8") -> Codebook:
-    """Read what a file says about its columns, and none of its rows.
-
-    Parameters
-    ----------
-    encoding : str
-        Of the texts, where the file does not say it.
-    """
+    """Read what a file says about its columns, and none of its rows; ``encoding`` where it does not say its own."""
     _, meta = content(file, encoding, metadata_only=True)
     types = meta.readstat_variable_types
     texts = frozenset(name for name, stored in types.items() if stored.startswith("string"))

@@ -30,19 +30,11 @@ _DAYS = np.iinfo(np.int32).min, np.iinfo(np.int32).max
 
 
 def read_statistics_file(file: File, options: ReadOptions) -> pa.Table:
-    """Read the columns of a file.
+    """Read the columns of a file: texts for labels and times of day, dates, moments, whole numbers and decimals.
 
-    Parameters
-    ----------
-    options : ReadOptions
-        A column that is declared a number keeps its codes; one that is declared a category or boolean has the labels
-        of all codes that have one. Of others, a column has labels unless most of its different values have none: its
-        labels then explain a few special numbers. Markers of missing values are codes or labels.
-
-    Returns
-    -------
-    pyarrow.Table, shape (n_rows, n_columns)
-        Texts for labels and times of day, dates, moments, whole numbers and decimals.
+    A column that is declared a number keeps its codes; one that is declared a category or boolean has the labels of all
+    codes that have one. Of others, a column has labels unless most of its different values have none: its labels then
+    explain a few special numbers. Markers of missing values are codes or labels.
     """
     book = read_codebook(file, options.encoding)
     problems = column_problems(str(file), list(book.names), options)

@@ -52,14 +52,9 @@ class _Stored:
 
 
 def write_statistics_file(table: Table, path: Path, suffix: str, book: Codebook | None, *, synthetic: bool) -> None:
-    """Write a table.
+    """Write a table with the codebook of the file that it came from; without one, labels are written as texts.
 
-    Parameters
-    ----------
-    book : Codebook or None
-        Of the file that the table came from; None: labels are written as texts.
-    synthetic : bool
-        Whether the label of the file is :data:`SYNTHETIC`.
+    Where the rows are synthetic, the label of the file is :data:`SYNTHETIC`.
     """
     library, program = pyreadstat(path.name), PROGRAMS[suffix]
     stored = {column.name: _stored(table.frame[column.name], column, program, book) for column in table.schema}

@@ -107,16 +107,10 @@ def has_grid(hierarchy: Hierarchy) -> bool:
 def grid_of(column: Column, hierarchy: Hierarchy, values: Array, n_values: Array) -> Grid:
     """Grid of a decimal or temporal column over its hierarchy's nodes.
 
-    Parameters
-    ----------
-    column : Column
-        Its format gives the step: 1 for integers, the last decimal, or the smallest unit of the date format (a day
-        for dates). Without declared decimals, as many as the hierarchy's values need; no steps beyond
-        :data:`MOST_DECIMALS`.
-    values : numpy.ndarray, shape (n,), float64
-        Positions of the leaves without the missing one.
-    n_values : numpy.ndarray, shape (n_nodes,), int64
-        Number of non-missing leaves below each node.
+    The column's format gives the step: 1 for integers, the last decimal, or the smallest unit of the date format (a day
+    for dates). Without declared decimals, as many as the hierarchy's values need; no steps beyond
+    :data:`MOST_DECIMALS`. ``values`` are the positions of the leaves, ``n_values`` their number below each node, both
+    without the missing one.
     """
     ordered = np.sort(values)
     low: Array
@@ -225,19 +219,9 @@ class Domain:
         return counts
 
     def nearest(self, nodes: Array, positions: Array) -> Array:
-        """Cell below each node nearest to a position on :attr:`axis`; of two, the greater.
+        """Cell below each node nearest to a finite position on :attr:`axis`; of two, the greater.
 
-        Parameters
-        ----------
-        nodes : numpy.ndarray, shape (n,)
-            Nodes with at least one value below them.
-        positions : numpy.ndarray, shape (n,), float64
-            Finite positions, inside the node's bounds or not.
-
-        Returns
-        -------
-        numpy.ndarray, shape (n,)
-            Cells; each lies below its node.
+        Nodes have a value below them; positions may lie outside of their bounds.
         """
         if self.grid is None:
             return self._nearest_leaves(nodes, positions).astype(np.int32)

@@ -58,15 +58,7 @@ class Pools:
 
 
 def pools(groups: Array, n_groups: int) -> Pools:
-    """Sort records by group.
-
-    Parameters
-    ----------
-    groups : numpy.ndarray, shape (n_records,), integer
-        Group of each record, 0..n_groups-1.
-    n_groups : int
-        Number of groups; some may be empty.
-    """
+    """Sort records by group 0..n_groups-1, of which some may be empty."""
     from scipy.sparse import csr_array
 
     # Turning coordinates into rows is a counting sort: stable, and linear in the number of records.
@@ -193,13 +185,7 @@ class DrawnRecords:
 
 
 class Donors:
-    """Original values of the anonymized table, arranged for drawing. Private.
-
-    Parameters
-    ----------
-    anonymized : AnonymizedTable, n records
-        What to learn from; may be a sample. Its arrays are read, never written.
-    """
+    """Original values of an anonymized table, or a sample of it, arranged for drawing. Private."""
 
     def __init__(self, anonymized: AnonymizedTable) -> None:
         self.domains: dict[str, Domain] = domains_of(anonymized)
@@ -269,13 +255,7 @@ class Donors:
 
 
 def draw_records(chain: Sequence[Fallback], n_rows: int, rng: np.random.Generator) -> DrawnRecords:
-    """Draw a record for each row from its first non-empty fallback.
-
-    Parameters
-    ----------
-    chain : sequence of Fallback
-        Tried in this order; a fallback serves only the rows that all earlier ones left.
-    """
+    """Draw a record for each row from the first of the fallbacks that has one for it."""
     records = np.full(n_rows, -1, dtype=np.int64)
     pending = np.arange(n_rows)
     counts = {}

@@ -46,13 +46,7 @@ class Features:
 
 
 def features(domains: dict[str, Domain], labels: LabelTable, *, sensitive: bool) -> Features:
-    """Learn the numbers of a table.
-
-    Parameters
-    ----------
-    sensitive : bool
-        Whether sensitive columns and targets are predictors, too.
-    """
+    """Learn the numbers of a table; ``sensitive``: sensitive columns and targets are predictors, too."""
     schema = labels.rest.schema
     chosen = tuple(c for c in schema if sensitive or not (c.target or c.name in schema.sensitive))
     categorical = [column.name for column in chosen if column.kind is Kind.CATEGORICAL]
@@ -91,16 +85,9 @@ def predicts_classes(ranks: Array) -> bool:
 
 
 def grow(matrix: Array, ranks: Array, min_records: int, seed: int) -> TreeCells:
-    """Grow a tree that predicts a column's tree-order rank.
+    """Grow a tree that predicts a column's tree-order ranks from ``matrix``, NaN where missing.
 
-    Parameters
-    ----------
-    matrix : numpy.ndarray, shape (n, n_features), float32
-        Predictors, NaN where missing.
-    ranks : numpy.ndarray, shape (n,), int64
-        What to predict.
-    seed : int
-        Decides between equally good splits.
+    ``seed`` decides between equally good splits.
     """
     from sklearn.tree import DecisionTreeClassifier, DecisionTreeRegressor
 

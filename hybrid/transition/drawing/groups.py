@@ -76,13 +76,7 @@ class Bins:
 
 
 def bins_by_records(ranks: Array, most: int) -> Bins:
-    """Bins with about equally many records; one per distinct value if there are few.
-
-    Parameters
-    ----------
-    ranks : numpy.ndarray, shape (n,), int64
-        Tree-order rank of each record's value.
-    """
+    """Bins of tree-order ranks with about equally many records; one per distinct value if there are few."""
     distinct = np.unique(ranks)
     if len(distinct) <= most:
         return Bins(distinct[1:])

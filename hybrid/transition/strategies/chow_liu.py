@@ -115,17 +115,9 @@ def _shared_information(codes: list[Array], bins: list[Bins]) -> Array:
 
 
 def spanning_tree(weights: Array) -> list[tuple[int, int]]:
-    """The heaviest tree over all attributes.
+    """The heaviest tree over all attributes, by symmetric weights (n, n): pairs of child and parent, parents first.
 
-    Parameters
-    ----------
-    weights : numpy.ndarray, shape (n, n), float64
-        Symmetric.
-
-    Returns
-    -------
-    list of (child, parent)
-        Parents first; the root, whose weights sum to the most, has parent -1.
+    The root, whose weights sum to the most, has parent -1.
     """
     root = int(weights.sum(axis=1).argmax())
     tree, inside = [(root, -1)], [root]

@@ -22,19 +22,11 @@ from hybrid.transition.protocol import Restored, Transition
 
 
 def geometric(counts: Array, epsilon: float, sensitivity: float, rng: np.random.Generator) -> Array:
-    """Counts with two-sided geometric noise.
+    """Counts of all cells of a table with two-sided geometric noise, whole for ``epsilon``.
 
-    P(noise = x) = (1 - a) / (1 + a) * a ** |x| with a = exp(-epsilon / sensitivity): the geometric mechanism of
-    Ghosh, Roughgarden and Sundararajan (2012), drawn as the difference of two geometric variables.
-
-    Parameters
-    ----------
-    counts : numpy.ndarray, integers
-        True counts, of all cells of a table whose cells do not depend on the records.
-    epsilon : float
-        Privacy loss of the whole table, greater than 0.
-    sensitivity : float
-        Largest change of the sum of absolute counts between neighbouring data sets.
+    P(noise = x) = (1 - a) / (1 + a) * a ** |x| with a = exp(-epsilon / sensitivity): the geometric mechanism of Ghosh,
+    Roughgarden and Sundararajan (2012), drawn as the difference of two geometric variables. ``sensitivity``: largest
+    change of the sum of absolute counts between neighbouring data sets; cells do not depend on the records.
     """
     success = -np.expm1(-epsilon / sensitivity)
     noise = rng.geometric(success, counts.shape) - rng.geometric(success, counts.shape)

@@ -82,12 +82,8 @@ def fit_sequence(
 ) -> FittedSequence:
     """Grow one partition per quasi-identifier on the original values.
 
-    Parameters
-    ----------
-    sensitive : bool
-        Whether sensitive columns and targets are predictors, too.
-    least : int
-        Records of a group with one label, from which on a value is drawn from them alone.
+    ``sensitive``: sensitive columns and targets are predictors, too. ``least``: records of a group with one label, from
+    which on a value is drawn from them alone.
     """
     records = Donors(anonymized)
     learned = features(records.domains, anonymized.labels, sensitive=sensitive)
