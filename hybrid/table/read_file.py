@@ -28,7 +28,7 @@ from hybrid.table.read_options import ReadOptions
 from hybrid.table.schema import Table
 from hybrid.table.spreadsheets import read_spreadsheet
 from hybrid.table.sql_connection import LARGEST_CELL
-from hybrid.table.statistics.read import read_statistics_file
+from hybrid.table.statistics_files import read_statistics_file
 from hybrid.table.typed_table import column_problems, typed_table
 
 _CELL_BYTES = 20

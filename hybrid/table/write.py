@@ -25,8 +25,7 @@ from hybrid.table.file_formats import PARQUET_SUFFIXES, SPREADSHEET_SUFFIXES, ST
 from hybrid.table.files import File
 from hybrid.table.schema import Column, Table
 from hybrid.table.spreadsheets import write_spreadsheet
-from hybrid.table.statistics.codebook import Codebook, read_codebook
-from hybrid.table.statistics.write import write_statistics_file
+from hybrid.table.statistics_files import Codebook, read_codebook, write_statistics_file
 from hybrid.table.text import encode_texts
 
 _CHUNK = 250_000
