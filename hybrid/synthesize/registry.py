@@ -11,10 +11,9 @@ from typing import Any
 
 from hybrid.base.errors import MissingExtraError
 from hybrid.base.options import Options, meanings
-from hybrid.synthesize.generators.aim import Aim
 from hybrid.synthesize.generators.baynet import Baynet, Privbayes
 from hybrid.synthesize.generators.cart import Cart
-from hybrid.synthesize.generators.mst import Mst
+from hybrid.synthesize.generators.noisy_marginals import Aim, Mst
 from hybrid.synthesize.generators.realtabformer import Realtabformer
 from hybrid.synthesize.generators.sdv import Copula, Ctgan, Tvae
 from hybrid.synthesize.generators.synthcity import Adsgan, Dpgan, Pategan, Rtvae, SynthcityDdpm

@@ -1,8 +1,8 @@
 """Files of Stata, SPSS and SAS, through pyreadstat: their codebooks, a reader and a writer.
 
-Codes with labels become the labels. Missing values that a user defined are missing. In a file that is written only codes
-that occur have a label: where labels are names of people, those of all people would be in the file. Notes and the time
-of writing are in no file, so that the same table is the same bytes.
+Codes with labels become the labels. Missing values that a user defined are missing. In a file that is written only
+codes that occur have a label: where labels are names of people, those of all people would be in the file. Notes and the
+time of writing are in no file, so that the same table is the same bytes.
 """
 
 from __future__ import annotations

@@ -14,7 +14,7 @@ from hybrid.base.arrays import Array
 from hybrid.hierarchy import LabelTable
 from hybrid.transition.drawing.domain import assemble
 from hybrid.transition.drawing.donors import Donors, RankedPools, draw_records, pair_fallback, ranked_pools
-from hybrid.transition.drawing.groups import Bins, ColumnGroups, bins_by_records, groups_of, mutual_information
+from hybrid.transition.drawing.features import Bins, ColumnGroups, bins_by_records, groups_of, mutual_information
 from hybrid.transition.protocol import Restored, Transition
 
 MOST_BINS = 32

@@ -17,7 +17,7 @@ from hybrid.base.errors import ConfigError, DataError
 from hybrid.hierarchy import LabelTable
 from hybrid.transition.drawing.domain import Domain, assemble
 from hybrid.transition.drawing.donors import ClassIndex, Donors
-from hybrid.transition.drawing.groups import Bins, ColumnGroups, groups_of, mutual_information
+from hybrid.transition.drawing.features import Bins, ColumnGroups, groups_of, mutual_information
 from hybrid.transition.protocol import Restored, Transition
 
 
