@@ -193,16 +193,8 @@ def quoted(name: str) -> str:
     return name if plain else f"`{name}`"
 
 
-def _calendar_days(start: pd.Series, end: pd.Series) -> pd.Series:
-    return (end.dt.floor("D") - start.dt.floor("D")).dt.days
-
-
 def _complete_months(start: pd.Series, end: pd.Series) -> pd.Series:
     return _months(end) - _months(start) - (end.dt.day < start.dt.day)
-
-
-def _complete_years(start: pd.Series, end: pd.Series) -> pd.Series:
-    return _complete_months(start, end) // 12
 
 
 def _months(dates: pd.Series) -> pd.Series:
@@ -210,9 +202,9 @@ def _months(dates: pd.Series) -> pd.Series:
 
 
 _BETWEEN: Mapping[str, Callable[[pd.Series, pd.Series], pd.Series]] = {
-    "days": _calendar_days,
+    "days": lambda start, end: (end.dt.floor("D") - start.dt.floor("D")).dt.days,
     "months": _complete_months,
-    "years": _complete_years,
+    "years": lambda start, end: _complete_months(start, end) // 12,
 }
 _PARTS: Mapping[str, Callable[[pd.Series], pd.Series]] = {
     "year": lambda dates: dates.dt.year,

@@ -242,6 +242,7 @@ def fit(
     *,
     static: Sequence[str] | None = None,
     parents: Table | None = None,
+    all_levels: bool = False,
 ) -> FittedGenerator:
     """Train the generator that ``options`` names.
 
@@ -263,6 +264,8 @@ def fit(
     parents : Table, optional
         Learn rows given their parents: the table has no columns of theirs, and ``persons`` has the position of each
         row's parent. No identifiers; ``persons`` of the parents has the person of each, which several may share.
+    all_levels : bool
+        Whether snapshots of all levels stay, of which :meth:`FittedGenerator.at` chooses one.
 
     Raises
     ------
@@ -273,22 +276,6 @@ def fit(
     GeneratorError
         Training failed, the table has identifiers, or the generator learns single rows only.
     """
-    found = fit_all_levels(table, options, seed, progress, unfinished, domains, static=static, parents=parents)
-    return found.at(drawn_level(options.resolve()))
-
-
-def fit_all_levels(
-    table: Table,
-    options: SynthesizeOptions,
-    seed: int,
-    progress: Progress = silent,
-    unfinished: Path | None = None,
-    domains: Mapping[str, Array] | None = None,
-    *,
-    static: Sequence[str] | None = None,
-    parents: Table | None = None,
-) -> FittedGenerator:
-    """As :func:`fit`, with the snapshots of all levels: :meth:`FittedGenerator.at` chooses one."""
     generator, own = options.engine, training_options(options.resolve())
     is_flat = static is None and parents is None
     if not is_flat and (table.rows_are_persons or not Capabilities.of(generator).persons):
@@ -317,7 +304,8 @@ def fit_all_levels(
         versions=library_versions(PACKAGE) | versions_of(generator),
         seconds=time.perf_counter() - started,
     )
-    return FittedGenerator(generator.name, codec, model, record, tuple(curve.points), arrangement, above)
+    fitted = FittedGenerator(generator.name, codec, model, record, tuple(curve.points), arrangement, above)
+    return fitted if all_levels else fitted.at(drawn_level(options.resolve()))
 
 
 def versions_of(generator: Generator) -> dict[str, str]:

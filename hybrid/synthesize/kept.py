@@ -10,7 +10,7 @@ from hybrid.base.errors import GeneratorError
 from hybrid.base.hashing import fingerprint
 from hybrid.base.progress import Progress, silent
 from hybrid.store import Store
-from hybrid.synthesize.fitted import FittedGenerator, fit_all_levels, model_version
+from hybrid.synthesize.fitted import FittedGenerator, fit, model_version
 from hybrid.synthesize.options import SynthesizeOptions
 from hybrid.synthesize.registry import require
 from hybrid.synthesize.snapshots import drawn_level, training_options
@@ -48,7 +48,7 @@ def fit_or_reuse(
 
     def train() -> FittedGenerator:
         left = store.unfinished(STAGE, key) if key and generator.requires else None
-        return fit_all_levels(table, options, seed, progress, left, domains, static=static, parents=parents)
+        return fit(table, options, seed, progress, left, domains, static=static, parents=parents, all_levels=True)
 
     fitted = _kept(store, key, train, generator.name, only_kept)
     return fitted.at(drawn_level(own)).limited(options.limits)

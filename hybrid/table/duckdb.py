@@ -11,7 +11,7 @@ from typing import Any
 
 import pyarrow as pa
 
-from hybrid.base.errors import DataError, MissingExtraError
+from hybrid.base.errors import DataError, needs_extra
 from hybrid.table.warehouse import ENGINE_SHARE, Warehouse
 
 RESTING = 0.2
@@ -128,14 +128,10 @@ def open_files(source: str, work: Path, memory: float) -> Iterator[DuckdbWarehou
     ``work`` is a private folder for what does not fit into memory, of which DuckDB may take ``memory`` bytes,
     :data:`LEAST` at least. What it says of an error is named by its class only: its texts may hold values.
     """
-    try:
+    missing = f"{source}: the table is larger than the memory limit, and DuckDB, which counts such tables, is missing"
+    with needs_extra("warehouse", missing):
         ibis, duckdb = import_module("ibis"), import_module("duckdb")
         module = ibis.duckdb
-    except ImportError:
-        raise MissingExtraError(
-            f"{source}: the table is larger than the memory limit, and DuckDB, which counts such tables, is missing",
-            hint="pip install 'hybrid-release[warehouse]'",
-        ) from None
     try:
         session = connect(module, ":memory:", max(memory, LEAST), work)
         try:

@@ -9,13 +9,14 @@ import zipfile
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from datetime import date, datetime, time, timedelta
+from importlib import import_module
 from pathlib import Path
 from typing import Any
 
 import pandas as pd
 import pyarrow as pa
 
-from hybrid.base.errors import DataError, HybridError, MissingExtraError, OutputError
+from hybrid.base.errors import DataError, HybridError, OutputError, needs_extra
 from hybrid.table.file_problems import header_problem, suspicious_cells
 from hybrid.table.files import File
 from hybrid.table.read_options import ALL_ACCEPTED, ReadOptions
@@ -91,13 +92,8 @@ def _readable(file: File) -> Iterator[None]:
 
 
 def _openpyxl(file: str) -> Any:
-    try:
-        import openpyxl
-    except ImportError:
-        raise MissingExtraError(
-            f"{file}: workbooks of Excel need the package openpyxl", hint="pip install 'hybrid-release[formats]'"
-        ) from None
-    return openpyxl
+    with needs_extra("formats", f"{file}: workbooks of Excel need the package openpyxl"):
+        return import_module("openpyxl")
 
 
 def _texts(values: Iterable[Any], mark: str) -> list[str]:

@@ -17,7 +17,7 @@ from time import monotonic
 from typing import TYPE_CHECKING, Any
 from urllib.parse import quote
 
-from hybrid.base.errors import ConfigError, DataError, HybridError, MissingExtraError, UnreachableError
+from hybrid.base.errors import ConfigError, DataError, HybridError, MissingExtraError, UnreachableError, needs_extra
 
 if TYPE_CHECKING:
     import sqlalchemy as sa
@@ -168,12 +168,8 @@ def url_of(url_env: str) -> sa.URL:
 
 def sqlalchemy() -> Any:
     """Import SQLAlchemy."""
-    try:
+    with needs_extra("sql", "a table of a database needs SQLAlchemy"):
         return import_module("sqlalchemy")
-    except ImportError:
-        raise MissingExtraError(
-            "a table of a database needs SQLAlchemy", hint="pip install 'hybrid-release[sql]'"
-        ) from None
 
 
 def _allow_reading(action: int, subject: str | None, *_: str | None) -> int:

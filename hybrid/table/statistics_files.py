@@ -13,6 +13,7 @@ from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
+from importlib import import_module
 from pathlib import Path
 from types import ModuleType
 from typing import Any
@@ -23,7 +24,7 @@ import pyarrow as pa
 import pyarrow.fs as pafs
 
 from hybrid.base.arrays import Array
-from hybrid.base.errors import DataError, MissingExtraError, OutputError
+from hybrid.base.errors import DataError, OutputError, needs_extra
 from hybrid.table.files import File
 from hybrid.table.kinds.registry import Kind
 from hybrid.table.kinds.value_type import Moment
@@ -208,14 +209,8 @@ def content(file: File, encoding: str, *, metadata_only: bool = False) -> tuple[
 
 def pyreadstat(file: str) -> ModuleType:
     """Import pyreadstat."""
-    try:
-        import pyreadstat as library
-    except ImportError:
-        raise MissingExtraError(
-            f"{file}: files of Stata, SPSS and SAS need the package pyreadstat",
-            hint="pip install 'hybrid-release[formats]'",
-        ) from None
-    return library
+    with needs_extra("formats", f"{file}: files of Stata, SPSS and SAS need the package pyreadstat"):
+        return import_module("pyreadstat")
 
 
 def _place(file: File) -> str | io.BytesIO:

@@ -20,7 +20,7 @@ from urllib.parse import SplitResult, unquote, urlsplit
 import pyarrow as pa
 import pyarrow.csv as pacsv
 
-from hybrid.base.errors import ConfigError, DataError, MissingExtraError, OutputError, UnreachableError
+from hybrid.base.errors import ConfigError, DataError, OutputError, UnreachableError, needs_extra
 from hybrid.table.arrow import plain_type
 from hybrid.table.sql_connection import too_slow
 
@@ -292,15 +292,11 @@ def open_warehouse(
     """
     url = _url(url_env, asked)
     engine = _SCHEMES[url.scheme.partition("+")[0]]
-    try:
+    extra = "spark" if engine == "spark" else "warehouse"
+    with needs_extra(extra, f"{asked} needs ibis and the driver of the warehouse"):
         ibis = import_module("ibis")
         errors = tuple(getattr(import_module(module), name) for module, name in _ERRORS[engine])
         module = getattr(ibis, {"spark": "pyspark"}.get(engine, engine))
-    except ImportError:
-        raise MissingExtraError(
-            f"{asked} needs ibis and the driver of the warehouse",
-            hint=f"pip install 'hybrid-release[{'spark' if engine == 'spark' else 'warehouse'}]'",
-        ) from None
     try:
         warehouse = _connected(module, engine, url, memory)
     except (*errors, OSError) as error:

@@ -7,15 +7,14 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 import numpy as np
+import pandas as pd
 
 from hybrid.anonymize.result import AnonymizedTable
 from hybrid.base.arrays import Array
+from hybrid.base.keys import pack
 from hybrid.hierarchy import LabelTable
 from hybrid.transition.drawing.domain import Domain, assemble, domains_of
 from hybrid.transition.protocol import Restored
-
-_LARGEST_TABLE = 20_000_000
-"""Pairs of state and node up to which a class is found by one look into a table (int32) instead of a search."""
 
 
 @dataclass(frozen=True)
@@ -99,59 +98,23 @@ def ranked_pools(groups: Array, ranks: Array, n_ranks: int) -> RankedPools:
 
 @dataclass(frozen=True)
 class ClassIndex:
-    """Index of equivalence classes by nodes: a trie over the quasi-identifiers."""
+    """Equivalence classes by their combinations of nodes."""
 
-    steps: tuple[Array, ...]
-    """One per quasi-identifier: the sorted keys ``state * n_nodes + node`` of the pairs that occur. The position of a
-    key is the next state; after the last step it is the row of ``class_of``."""
+    nodes: Array
+    """The combination of each class; shape (n_classes, n_qi), int32."""
+    classes: Array
+    """Their numbers; shape (n_classes,), int64."""
     n_nodes: tuple[int, ...]
     """Number of nodes of each hierarchy."""
-    class_of: Array
-    """The class of each combination; shape (n_combinations,), int64."""
 
     def find(self, nodes: Array) -> Array:
         """Class of each row of nodes, -1 where no class has this combination; shape (n,), int64."""
-        state = np.zeros(len(nodes), dtype=np.int64)
-        n_states = 1
-        for at, (keys, width) in enumerate(zip(self.steps, self.n_nodes, strict=True)):
-            wanted = state * width + nodes[:, at]
-            wanted[state < 0] = -1
-            state = _position(keys, wanted, n_states * width)
-            n_states = len(keys)
-        found: Array = np.where(state >= 0, self.class_of[state], -1)
+        both, n = np.concatenate([self.nodes, nodes]), len(self.nodes)
+        keys, _ = pack(((both[:, at], width) for at, width in enumerate(self.n_nodes)), len(both))
+        known = pd.Series(self.classes, index=keys[:n])
+        # Labels of few people are restored as their group: two classes may have come to one combination.
+        found: Array = known[~known.index.duplicated(keep="last")].reindex(keys[n:], fill_value=-1).to_numpy()
         return found
-
-
-def _position(keys: Array, wanted: Array, n_possible: int) -> Array:
-    if n_possible <= _LARGEST_TABLE and n_possible <= 4 * len(wanted):
-        table = np.full(n_possible + 1, -1, dtype=np.int32)
-        table[keys] = np.arange(len(keys))
-        looked_up: Array = table[wanted].astype(np.int64)
-        return looked_up
-    at = np.searchsorted(keys, wanted)
-    return np.where(keys.take(at, mode="clip") == wanted, at, -1)
-
-
-def class_index(nodes: Array, classes: Array, n_nodes: tuple[int, ...]) -> ClassIndex:
-    """Index the classes.
-
-    Parameters
-    ----------
-    nodes : numpy.ndarray, shape (n_classes, n_qi), int32
-        The combination of nodes of each class.
-    classes : numpy.ndarray, shape (n_classes,), int64
-        Their numbers.
-    n_nodes : tuple of int, length n_qi
-        Number of nodes of each hierarchy.
-    """
-    state = np.zeros(len(nodes), dtype=np.int64)
-    steps = []
-    for at, width in enumerate(n_nodes):
-        keys, state = np.unique(state * width + nodes[:, at], return_inverse=True)
-        steps.append(keys)
-    class_of = np.empty(len(classes), dtype=np.int64)
-    class_of[state] = classes
-    return ClassIndex(tuple(steps), n_nodes, class_of)
 
 
 Fallback = tuple[str, Callable[[Array], Slices]]
@@ -196,7 +159,7 @@ class Donors:
         present = np.flatnonzero(self.by_class.sizes)
         combinations = self.nodes[self.by_class.members[self.by_class.starts[present]]]
         n_nodes = tuple(domain.hierarchy.n_nodes for domain in self.domains.values())
-        self.classes: ClassIndex = class_index(combinations, present, n_nodes)
+        self.classes = ClassIndex(combinations, present, n_nodes)
         self._by_label: dict[int, Pools] = {}
         self._below: dict[int, RankedPools] = {}
 
