@@ -1,16 +1,17 @@
-"""Surrogates: fresh identifiers that no source record has."""
+"""Numbers that a release adds: surrogates, which no source record has, and those of several synthetic tables."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 
 import numpy as np
 import pandas as pd
 
-from hybrid.base.arrays import Mask
+from hybrid.base.arrays import Codes, Mask
 from hybrid.table.kinds.registry import DTYPES, Kind
-from hybrid.table.persons import constant_within
-from hybrid.table.schema import Column, Schema, Table
+from hybrid.table.persons import constant_within, n_persons
+from hybrid.table.schema import Column, Role, Schema, Table
 
 SURROGATES = "^SY*[0-9]+$"
 """Regular expression of texts that surrogates may equal."""
@@ -119,3 +120,33 @@ def _surrogates(column: Column, n: int, source: pd.Series, after: int, step: tup
 def _are_whole(values: pd.Series) -> bool:
     known = values.dropna()
     return len(known) > 0 and bool((known % 1 == 0).all())
+
+
+TABLE_NUMBER = "synthetic_table"
+"""Column with the number of the table of each row, 1 and up."""
+
+
+def table_numbers(people: int, tables: int) -> Codes:
+    """Number of the table of each of so many people in random order, shape (people,): the first ones are in table 1.
+
+    The tables have equally many people, one more or less.
+    """
+    found: Codes = np.arange(people) * tables // max(people, 1) + 1
+    return found
+
+
+def with_table_numbers(table: Table, tables: int) -> Table:
+    """Rows in random order as so many tables, numbered by the last column.
+
+    The tables have equally many persons, and so equally many rows where each row is another person. Rows of a person
+    must follow each other.
+    """
+    order = table.persons if table.rows_are_persons else np.cumsum(np.diff(table.persons, prepend=-1) != 0) - 1
+    return numbered(table, table_numbers(n_persons(table), tables)[order])
+
+
+def numbered(table: Table, numbers: Codes) -> Table:
+    """Rows with the number of the table that each is in, shape (n_rows,), as the last column."""
+    schema = Schema((*table.schema, Column(TABLE_NUMBER, Role.INSENSITIVE, Kind.INTEGER)))
+    frame = table.frame.assign(**{TABLE_NUMBER: numbers}).astype({TABLE_NUMBER: DTYPES[Kind.INTEGER]})
+    return replace(table, frame=frame, schema=schema)

@@ -28,24 +28,22 @@ from hybrid.base.progress import Progress
 from hybrid.base.rng import rng_for
 from hybrid.synthesize.generators.person_rows import (
     BEFORE,
+    MOST_LEVELS,
+    MOST_ROWS,
     PERSON,
     POSITION,
     ROW,
     TIME,
+    CategoryRows,
     Known,
     PersonTable,
+    Recurrence,
     RowPlan,
     TrainingRows,
-    person_table,
-    training_rows,
-)
-from hybrid.synthesize.generators.recurrence import (
-    MOST_LEVELS,
-    MOST_ROWS,
-    CategoryRows,
-    Recurrence,
     earlier_rows,
     fit_recurrence,
+    person_table,
+    training_rows,
 )
 from hybrid.synthesize.generators.regressions import LinearStep, LogisticStep, Method, fit_regression, refuse_methods
 from hybrid.synthesize.generators.smoothing import Smoother
@@ -281,7 +279,7 @@ def drawing_order(data: Encoded, first: tuple[str, ...], least: int) -> list[int
     Then targets; the others; then those in which the people with another value than the most frequent one fill less
     than :data:`SPLIT_BOTH` leaves, the rarest at the end; and targets of two states. Drawn early, a rare diagnosis
     would lose its relations: no tree could split on it. Drawn late, its own tree splits on all others. Which of two
-    states a row has also follows columns that no tree splits on (:mod:`.leaf_logits`): drawn last, it follows all that
+    states a row has also follows columns that no tree splits on (:mod:`.leaf_slopes`): drawn last, it follows all that
     models of it read.
     """
     names = [feature.name for feature in data.features]

@@ -15,8 +15,7 @@ from typing import Any, Generic, TypeVar
 import numpy as np
 
 from hybrid.base.arrays import Array, Mask
-from hybrid.synthesize.generators.leaf_logits import LeafLogits, fit_logits
-from hybrid.synthesize.generators.leaf_slopes import LeafSlopes, fit_slopes, is_graded
+from hybrid.synthesize.generators.leaf_slopes import LeafLogits, LeafSlopes, fit_logits, fit_slopes, is_graded
 from hybrid.synthesize.generators.predictors import (
     MOST_CLASSES,
     CategoryScores,
