@@ -199,9 +199,7 @@ def _ends_in_quotes(file: File, last: str, options: ReadOptions) -> bool:
     """True if the file ends inside of quotes, judged from the last value as it was read."""
     opened = '"' + last.replace('"', '""')
     longest = 4 * (len(opened) + 4)
-    with file.filesystem.open_input_file(file.path) as data:
-        data.seek(max(data.size() - longest, 0))
-        tail = data.read().decode(options.encoding, errors="ignore")
+    tail = file.end(longest).decode(options.encoding, errors="ignore")
     without_newline = tail.removesuffix("\n").removesuffix("\r")
     return _ends_in_field(tail, opened, options) and not _ends_in_field(without_newline, opened + '"', options)
 

@@ -186,14 +186,11 @@ def suspicious_cells(
     ``raw`` are cells as texts without the header, or those of some rows: ``first`` lines after the header, the last of
     the file where ``is_end``. No problem shows a cell value.
     """
-    for at, name in enumerate(header):
-        cells = raw.column(at)
-        if "multiline_cells" not in options.accept and len(header) > 1:
-            yield from _multiline(file, raw, header, name, cells, options.separator, first)
-        if "long_cells" not in options.accept:
-            yield from _long(file, raw, header, name, cells, first)
-    if "total_lines" not in options.accept and len(header) > 2:
-        yield from _totals(file, raw, header, first, _LAST if is_end else 0)
+    for wrong, words, hint in _suspicions(raw, header, options, is_end):
+        count = pc.sum(wrong).as_py()
+        if count:
+            line = first + line_of(raw, header, pc.index(wrong, True).as_py())
+            yield Problem(f"{file}: line {line}: {count} {words}", hint)
     if is_end and "short_last_line" not in options.accept and _is_cut(file, raw, options.encoding):
         yield Problem(
             f"{file}: line {first + line_of(raw, header, raw.num_rows - 1)}: the last line seems to be cut off: it has "
@@ -213,49 +210,41 @@ def short_last_line(file: File, line: int, header: Sequence[str], fields: int) -
 def is_last_line(file: File, line: str, encoding: str) -> bool:
     """True if the file ends in this line, with or without a line break."""
     wanted = line.rstrip("\r\n").encode(encoding, errors="replace")
-    with file.filesystem.open_input_file(file.path) as data:
-        data.seek(max(data.size() - len(wanted) - 8, 0))
-        tail: bytes = data.read()
-    return bool(wanted) and tail.rstrip(b"\r\n\0").endswith(wanted.rstrip(b"\0"))
+    return bool(wanted) and file.end(len(wanted) + 8).rstrip(b"\r\n\0").endswith(wanted.rstrip(b"\0"))
 
 
-def _multiline(
-    file: File, raw: pa.Table, header: Sequence[str], name: str, cells: pa.ChunkedArray, separator: str, lines: int
-) -> Iterator[Problem]:
-    broken = pc.match_substring(cells, "\n")
-    if not pc.any(broken).as_py():
-        return
-    swallowed = pc.and_(broken, pc.greater_equal(pc.count_substring(cells, separator), len(header) - 1))
-    count = pc.sum(swallowed).as_py()
-    if count:
-        yield Problem(
-            f"{file}: line {lines + line_of(raw, header, pc.index(swallowed, True).as_py())}: {count} cells of column "
-            f"{name!r} hold line breaks and as many separators as a whole record, as where two quotes are mispaired",
-            "correct the quotes there; if cells do hold such texts: data.accept: [multiline_cells]",
+def _suspicions(
+    raw: pa.Table, header: Sequence[str], options: ReadOptions, is_end: bool
+) -> Iterator[tuple[pa.ChunkedArray, str, str]]:
+    """Rows with suspicious cells, what they are, and the hint."""
+    for at, name in enumerate(header):
+        cells = raw.column(at)
+        broken = pc.match_substring(cells, "\n")
+        if "multiline_cells" not in options.accept and len(header) > 1 and pc.any(broken).as_py():
+            as_record = pc.greater_equal(pc.count_substring(cells, options.separator), len(header) - 1)
+            yield (
+                pc.and_(broken, as_record),
+                f"cells of column {name!r} hold line breaks and as many separators as a whole record, as where two "
+                "quotes are mispaired",
+                "correct the quotes there; if cells do hold such texts: data.accept: [multiline_cells]",
+            )
+        lengths = pc.utf8_length(cells)
+        if "long_cells" not in options.accept and (pc.max(lengths).as_py() or 0) > _LONG:
+            usual = pc.quantile(lengths.filter(pc.greater(lengths, 0)), 0.5)[0].as_py()
+            yield (
+                pc.greater_equal(lengths, max(_LONG + 1, _TIMES * usual)),
+                f"cells of column {name!r} are longer than {_LONG} characters and {_TIMES} times the usual {usual:g}",
+                "look whether a quote is missing there; if cells are that long: data.accept: [long_cells]",
+            )
+    if "total_lines" not in options.accept and len(header) > 2:
+        yield (
+            _totals(raw, len(header), _LAST if is_end else 0),
+            "lines seem to be totals or notes and not records; each would count as a person",
+            "remove these lines; if they are records: data.accept: [total_lines]",
         )
 
 
-def _long(
-    file: File, raw: pa.Table, header: Sequence[str], name: str, cells: pa.ChunkedArray, lines: int
-) -> Iterator[Problem]:
-    """Cells of more than 200 characters and 50 times the median length of the column's cells that are not empty."""
-    lengths = pc.utf8_length(cells)
-    longest = pc.max(lengths).as_py() or 0
-    if longest <= _LONG:
-        return
-    median = pc.quantile(lengths.filter(pc.greater(lengths, 0)), 0.5)[0].as_py()
-    limit = max(_LONG + 1, _TIMES * median)
-    if longest >= limit:
-        too_long = pc.greater_equal(lengths, limit)
-        yield Problem(
-            f"{file}: line {lines + line_of(raw, header, pc.index(too_long, True).as_py())}: "
-            f"{pc.sum(too_long).as_py()} cells of column {name!r} are longer than {_LONG} characters and {_TIMES} "
-            f"times the usual {median:g}",
-            "look whether a quote is missing there; if cells are that long: data.accept: [long_cells]",
-        )
-
-
-def _totals(file: File, raw: pa.Table, header: Sequence[str], lines: int, n_last: int) -> Iterator[Problem]:
+def _totals(raw: pa.Table, n_columns: int, n_last: int) -> pa.ChunkedArray:
     """Lines that are no records: totals, and notes at the end.
 
     A total says so in the first of its cells, and a quarter of the others are empty; a note is the only cell of one of
@@ -265,27 +254,18 @@ def _totals(file: File, raw: pa.Table, header: Sequence[str], lines: int, n_last
     empty = [pc.equal(column, "") for column in cells]
     gaps = reduce(pc.add, [pc.cast(column, pa.int32()) for column in empty])
     first = pc.coalesce(*(pc.if_else(no, None, column) for no, column in zip(empty, cells, strict=True)), "")
-    total = pc.and_(pc.match_substring_regex(first, _TOTAL), pc.greater_equal(gaps, len(header) / 4))
+    total = pc.and_(pc.match_substring_regex(first, _TOTAL), pc.greater_equal(gaps, n_columns / 4))
     last = pc.less_equal(pa.array(range(raw.num_rows, 0, -1), pa.int64()), n_last)
-    note = pc.and_(pc.and_(pc.equal(gaps, len(header) - 1), last), pc.match_substring_regex(first, _NOTE))
-    wrong = pc.or_(total, note)
-    count = pc.sum(wrong).as_py()
-    if count:
-        yield Problem(
-            f"{file}: line {lines + line_of(raw, header, pc.index(wrong, True).as_py())}: {count} lines seem to be "
-            "totals or notes and not records; each would count as a person",
-            "remove these lines; if they are records: data.accept: [total_lines]",
-        )
+    note = pc.and_(pc.and_(pc.equal(gaps, n_columns - 1), last), pc.match_substring_regex(first, _NOTE))
+    return pc.or_(total, note)
 
 
 def _is_cut(file: File, raw: pa.Table, encoding: str) -> bool:
     """True if the last line break is missing, and the last cell is shorter than those of all other rows."""
     if raw.num_rows <= _FEWEST:
         return False
-    with file.filesystem.open_input_file(file.path) as data:
-        data.seek(max(data.size() - 4, 0))
-        if "\n" in data.read().decode(encoding, errors="ignore")[-1:]:
-            return False
+    if "\n" in file.end(4).decode(encoding, errors="ignore")[-1:]:
+        return False
     lengths = pc.utf8_length(raw.column(raw.num_columns - 1))
     return bool(lengths[-1].as_py() < pc.min(lengths.slice(0, raw.num_rows - 1)).as_py())
 

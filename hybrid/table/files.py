@@ -53,6 +53,12 @@ class File:
     def open(self) -> pa.NativeFile:
         return self.filesystem.open_input_stream(self.path)
 
+    def end(self, n_bytes: int) -> bytes:
+        """The last bytes, at most so many."""
+        with self.filesystem.open_input_file(self.path) as data:
+            data.seek(max(data.size() - n_bytes, 0))
+            return bytes(data.read())
+
 
 @contextmanager
 def unchanged(file: File) -> Iterator[None]:
