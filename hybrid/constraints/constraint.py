@@ -29,10 +29,7 @@ BY_CHANCE = 0.05
 
 
 class Constraint(Options, ABC):
-    """Declared constraint between columns.
-
-    Its only key is the name of its kind.
-    """
+    """Declared constraint between columns, whose only key is the name of its kind."""
 
     about_identifiers: ClassVar[bool] = False
     """Whether it may name identifier columns, which hold surrogates in a release."""

@@ -178,8 +178,7 @@ class _Cells:
         number = np.zeros(size, dtype=np.int64)
         first = np.argsort(-counts, kind="stable")[:BINS]
         number[first] = np.arange(len(first))
-        found: Codes = number[codes[: len(self.donors)]]
-        return found
+        return np.asarray(number[codes[: len(self.donors)]])
 
 
 def _information(first: Codes, second: Codes) -> float:

@@ -84,8 +84,7 @@ class DiscreteDistributions:
         All distributions form one increasing sequence, so that one binary search serves all records.
         """
         point = row + rng.random(len(row)) * (1 - 1e-9)
-        drawn: Array = np.searchsorted(self._stacked, point, side="right") - row * self._n_values
-        return drawn
+        return np.asarray(np.searchsorted(self._stacked, point, side="right") - row * self._n_values)
 
 
 @dataclass(frozen=True)
@@ -225,8 +224,7 @@ class Population:
         )
 
     def _fact(self, name: str, diagnosis: Array) -> Array:
-        values: Array = self._facts[name].to_numpy(float)[diagnosis]
-        return values
+        return np.asarray(self._facts[name].to_numpy(float)[diagnosis])
 
     def _wards(self, age: Array, diagnosis: Array, severity: Array, rng: np.random.Generator) -> Array:
         ward = self._ward[diagnosis]
@@ -265,8 +263,7 @@ class Population:
         odds = 1.15 * np.log(self._fact("readmission", diagnosis) + 0.004) + 0.028 * (age - 60) + leave
         odds += 0.85 * np.log1p(stay) + 0.8 * smoker - 1.35
         alive = discharge != DISCHARGES.index("died")
-        again: Array = alive & (rng.random(len(age)) < 1 / (1 + np.exp(-odds)))
-        return again
+        return np.asarray(alive & (rng.random(len(age)) < 1 / (1 + np.exp(-odds))))
 
 
 def _patients(n: int, rng: np.random.Generator) -> Array:

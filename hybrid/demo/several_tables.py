@@ -130,8 +130,7 @@ class LinkedPopulation:
 
 def _counts(people: People, rng: np.random.Generator) -> Array:
     mean = 0.9 + 1.1 * people.age / 80 + 0.6 * people.smoker
-    counts: Array = rng.negative_binomial(_DISPERSION, _DISPERSION / (_DISPERSION + mean))
-    return counts
+    return rng.negative_binomial(_DISPERSION, _DISPERSION / (_DISPERSION + mean))
 
 
 def _scheduled(drawn: Admissions, rng: np.random.Generator) -> Admissions:
@@ -151,10 +150,7 @@ def _scheduled(drawn: Admissions, rng: np.random.Generator) -> Admissions:
 
 
 def _first(drawn: Admissions, n: int) -> Admissions:
-    """The first ``n`` admissions that end in time.
-
-    The last one of a patient is followed by no readmission.
-    """
+    """The first ``n`` admissions that end in time, of which the last one of a patient is followed by no readmission."""
     kept = np.flatnonzero(drawn.day + drawn.stay < LAST_DAY)[:n]
     patient = drawn.patient[kept]
     last = np.append(patient[1:] != patient[:-1], True)
@@ -178,8 +174,7 @@ def _drug_weights(vocabulary: Vocabulary) -> Array:
     letters = vocabulary.diagnoses["chapter"].str[0].to_numpy()
     given = np.array([[letter in chapters.split() for chapters in vocabulary.drugs["chapters"]] for letter in letters])
     spread = rng_for(0, "drugs of a diagnosis").gamma(1.5, 1, given.shape)
-    weights: Array = np.where(given, spread, 0.02) * vocabulary.drugs["weight"].to_numpy(float)
-    return weights
+    return np.asarray(np.where(given, spread, 0.02) * vocabulary.drugs["weight"].to_numpy(float))
 
 
 MOST_ADMISSIONS = 5_000_000

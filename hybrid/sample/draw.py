@@ -105,8 +105,7 @@ def strata_of(table: Table, options: SampleOptions) -> Codes:
             hint="set sample.by to column names, or sample.method: beta",
         )
     require_columns(table, options.by, "sample.by")
-    strata: Codes = table.frame.groupby(options.by, dropna=False, observed=True, sort=False).ngroup().to_numpy()
-    return strata
+    return np.asarray(table.frame.groupby(options.by, dropna=False, observed=True, sort=False).ngroup().to_numpy())
 
 
 def require_columns(table: Table, names: Sequence[str], key: str) -> None:

@@ -61,8 +61,7 @@ def content_order(content: pa.Table, names: Sequence[str]) -> Array:
     """
     columns = [*names, *(name for name in content.column_names if name not in names)]
     keys = [_ranks(content[name]) for name in columns]
-    order: Array = np.lexsort(keys[::-1]) if keys else np.arange(content.num_rows)
-    return order
+    return np.lexsort(keys[::-1]) if keys else np.arange(content.num_rows)
 
 
 def _ranks(column: pa.ChunkedArray) -> Array:
@@ -74,8 +73,7 @@ def _ranks(column: pa.ChunkedArray) -> Array:
     place = np.empty(len(encoded.dictionary) + 1, dtype=np.int32)
     place[pc.sort_indices(encoded.dictionary).to_numpy()] = np.arange(len(encoded.dictionary))
     place[-1] = len(encoded.dictionary)
-    found: Array = place[encoded.indices.fill_null(-1).to_numpy(zero_copy_only=False)]
-    return found
+    return np.asarray(place[encoded.indices.fill_null(-1).to_numpy(zero_copy_only=False)])
 
 
 def _array(values: pd.Series, column: Column) -> pa.Array:

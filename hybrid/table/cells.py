@@ -286,8 +286,7 @@ class PeopleGroups:
         """Group of each row, -1 for none; shape (n,), int64."""
         group = np.full(len(self.cells) + 1, -1, dtype=np.int64)
         group[self.named] = np.arange(len(self.named))
-        placed: Array = group[self.cells.assign(table.frame[self.column.name])]
-        return placed
+        return group[self.cells.assign(table.frame[self.column.name])]
 
     def people(self, table: Table) -> Array:
         """People with a row in each group; shape (n_groups,), int64."""

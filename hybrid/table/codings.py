@@ -18,8 +18,7 @@ def numbers_of(values: pd.Series) -> Numbers:
     NaN where a value is missing; infinite where it is.
     """
     if values.dtype.kind != "M":
-        plain: Numbers = values.to_numpy(dtype=np.float64, na_value=np.nan)
-        return plain
+        return np.asarray(values.to_numpy(dtype=np.float64, na_value=np.nan))
     times = values.to_numpy(dtype="datetime64[us]")
     return np.where(np.isnat(times), np.nan, times.astype(np.int64).astype(np.float64))
 

@@ -129,5 +129,4 @@ def _is_confirmed(teller: Array, told: Array) -> bool:
 
 
 def _codes(values: pd.Series) -> Array:
-    codes: Array = pd.factorize(values, use_na_sentinel=False)[0]
-    return codes
+    return np.asarray(pd.factorize(values, use_na_sentinel=False)[0])

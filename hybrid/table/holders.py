@@ -85,8 +85,7 @@ def sharing(table: Table, names: Sequence[str]) -> Array:
     group = combination_numbers(
         [pd.factorize(table.frame[name])[0] for name in names] or [np.zeros(len(table), np.int64)]
     )
-    found: Array = holders(group, int(group.max(initial=-1)) + 1, row_persons(table))[group]
-    return found
+    return holders(group, int(group.max(initial=-1)) + 1, row_persons(table))[group]
 
 
 def combination_numbers(columns: Sequence[Array]) -> Array:

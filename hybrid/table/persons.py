@@ -59,8 +59,7 @@ def with_order(table: Table, name: str | None) -> Table:
 
 def _ranks(values: pd.Series) -> Codes:
     codes, distinct = pd.factorize(values, sort=True)
-    result: Codes = np.where(codes < 0, len(distinct), codes).astype(np.int64)
-    return result
+    return np.where(codes < 0, len(distinct), codes).astype(np.int64)
 
 
 def harmonized(table: Table, static: Sequence[str] | None) -> Table:
@@ -119,8 +118,7 @@ def person_groups(persons: Codes) -> Codes:
     order = np.lexsort((np.where(distinct < 0, -distinct, distinct), distinct < 0))
     rank = np.empty(len(distinct), dtype=np.int64)
     rank[order] = np.arange(len(distinct))
-    result: Codes = rank[groups]
-    return result
+    return np.asarray(rank[groups])
 
 
 def n_persons(table: Table) -> int:
@@ -152,8 +150,7 @@ def row_limit_mask(persons: Codes, most: int, rng: np.random.Generator) -> Mask:
 def drawn_rows(persons: Codes, rng: np.random.Generator) -> Array:
     """Positions of one random row of each person, in random order; shape (n_persons,), int64."""
     order = rng.permutation(len(persons))
-    first: Array = order[np.sort(np.unique(persons[order], return_index=True)[1])]
-    return first
+    return np.asarray(order[np.sort(np.unique(persons[order], return_index=True)[1])])
 
 
 def with_row_limit(table: Table, most: int | None, rng: np.random.Generator) -> Table:

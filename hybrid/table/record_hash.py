@@ -1,7 +1,4 @@
-"""Record hashes.
-
-Recognize a record in a later table without keeping its values.
-"""
+"""Record hashes, which recognize a record in a later table without keeping its values."""
 
 from __future__ import annotations
 

@@ -130,10 +130,7 @@ def too_slow(name: str, minutes: float) -> DataError:
 
 
 def is_superuser(url_env: str) -> bool:
-    """True if the role is a superuser of a PostgreSQL database.
-
-    Errors as of :func:`connect`.
-    """
+    """True if the role is a superuser of a PostgreSQL database; errors as of :func:`connect`."""
     # A warehouse may have a URL that SQLAlchemy does not know.
     if not os.environ.get(url_env, "").startswith("postgres"):
         return False

@@ -76,8 +76,7 @@ class Program:
     def numbers(self, microseconds: Array, moment: Moment) -> Array:
         """Numbers that the file holds; the reverse of :meth:`microseconds`."""
         since = microseconds if moment == "time" else microseconds - self._origin
-        counted: Array = since / self.units[moment]
-        return counted
+        return since / self.units[moment]
 
 
 STATA = Program(

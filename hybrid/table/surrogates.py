@@ -84,8 +84,7 @@ def gaps_like(source: Table, name: str, table: Table) -> Mask | None:
                 return np.isin(codes[len(empty) :], with_gap)
     places = pd.factorize(table.persons)[0]
     share = float(empty.mean())
-    spread: Mask = np.floor((places + 1) * share) > np.floor(places * share)
-    return spread
+    return np.asarray(np.floor((places + 1) * share) > np.floor(places * share))
 
 
 def _known(column: Column, source: Table, elsewhere: Mapping[str, tuple[int, int]]) -> pd.Series:
@@ -131,8 +130,7 @@ def table_numbers(people: int, tables: int) -> Codes:
 
     The tables have equally many people, one more or less.
     """
-    found: Codes = np.arange(people) * tables // max(people, 1) + 1
-    return found
+    return np.arange(people) * tables // max(people, 1) + 1
 
 
 def with_table_numbers(table: Table, tables: int) -> Table:

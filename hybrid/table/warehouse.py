@@ -102,10 +102,7 @@ class Warehouse:
 
     @contextmanager
     def resting(self) -> Iterator[None]:
-        """Leave memory to others for the block.
-
-        Nothing is asked of the engine in it.
-        """
+        """Leave memory to others for the block, in which nothing is asked of the engine."""
         yield
 
     def table(self, name: str) -> Any:
@@ -134,10 +131,7 @@ class Warehouse:
         return self.keep(content)
 
     def keep(self, expression: Any) -> Any:
-        """Make a temporary table of the rows of an expression.
-
-        Or of rows from here, with dictionaries as texts.
-        """
+        """Make a temporary table of the rows of an expression, or of rows from here, with dictionaries as texts."""
         return self._backend.create_table(self._temporary_name(), plain(expression), temp=True)
 
     def write(self, name: str, expression: Any) -> Any:
@@ -146,10 +140,7 @@ class Warehouse:
         return self._backend.create_table(plain, expression, database=schema)
 
     def extend(self, name: str, expression: Any) -> None:
-        """Add the rows of an expression to a table, in their order.
-
-        Not on Spark.
-        """
+        """Add the rows of an expression to a table, in their order; not on Spark."""
         self.execute(f"INSERT INTO {self.quoted(name)} {self._backend.compile(expression)}")
 
     def drop(self, name: str) -> None:
@@ -266,10 +257,7 @@ def _as_csv(batch: pa.RecordBatch) -> bytes:
 
 
 def plain(content: Any) -> Any:
-    """Rows from here with dictionaries as texts.
-
-    An expression as it is.
-    """
+    """Rows from here with dictionaries as texts; an expression as it is."""
     if not isinstance(content, pa.Table):
         return content
     return content.cast(pa.schema([(field.name, plain_type(field.type)) for field in content.schema]))

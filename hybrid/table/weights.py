@@ -33,8 +33,7 @@ def weights_of(table: Table) -> Array | None:
     if column is None:
         return None
     values = table.frame[column.name].to_numpy(dtype=np.float64, na_value=np.nan)
-    weights: Array = np.clip(np.nan_to_num(values), 0, None)
-    return weights
+    return np.asarray(np.clip(np.nan_to_num(values), 0, None))
 
 
 def refuse_unusable_weights(table: Table) -> None:
@@ -64,8 +63,7 @@ class Margin:
     def groups(self, frame: pd.DataFrame) -> Codes:
         """Group of each row, shape (n,)."""
         place = pd.Index(list(self.values), dtype=object).get_indexer(pd.Index(frame[self.column].astype(object)))
-        codes: Codes = np.where(place < 0, len(self.values), place).astype(np.int64)
-        return codes
+        return np.where(place < 0, len(self.values), place).astype(np.int64)
 
 
 @dataclass(frozen=True)
@@ -160,8 +158,7 @@ def _raked(weights: Array, targets: list[tuple[Codes, Array]]) -> Array:
             weights = weights * np.divide(shares, found, out=np.ones_like(shares), where=found > 0)[groups]
         if worst < CLOSE:
             break
-    raked: Array = weights / weights.sum()
-    return raked
+    return np.asarray(weights / weights.sum())
 
 
 def _written(weights: Array, column: Column) -> pd.Series:

@@ -144,5 +144,4 @@ def _codes(column: Column, originals: Table, restored: Table) -> Array:
         parts = [part.astype(object) for part in parts]
     elif column.kind.type.has_decimals and column.format.decimals is not None:
         parts = [part.round(column.format.decimals) for part in parts]
-    codes: Array = pd.factorize(pd.concat(parts, ignore_index=True))[0].astype(np.int64)
-    return codes
+    return np.asarray(pd.factorize(pd.concat(parts, ignore_index=True))[0].astype(np.int64))

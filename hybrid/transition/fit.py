@@ -194,10 +194,7 @@ def _own_hierarchy(whole: Hierarchy, column: Column, values: pd.Series, found: R
 
 @dataclass(frozen=True)
 class _KnownValues:
-    """Fitted strategy with a map from global nodes to its own.
-
-    The global ones are those of the whole table.
-    """
+    """Fitted strategy with a map from the nodes of the whole table's hierarchies to its own."""
 
     fitted: FittedTransition
     hierarchies: Mapping[str, Hierarchy]

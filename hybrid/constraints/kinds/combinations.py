@@ -287,8 +287,7 @@ class _Joint(Rule):
         groups = group_rows(*pack_small(parts, len(both)))[0]
         position = np.full(int(groups.max(initial=-1)) + 1, -1)
         position[groups[: len(self.allowed)]] = np.arange(len(self.allowed))
-        found: Codes = position[groups[len(self.allowed) :]]
-        return found
+        return np.asarray(position[groups[len(self.allowed) :]])
 
 
 def _codes(values: Sequence[_Values], names: Sequence[str], table: Table) -> Codes:

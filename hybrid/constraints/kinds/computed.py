@@ -135,10 +135,7 @@ class _Following(Rule):
 
 @dataclass(frozen=True, eq=False)
 class Computed(_Following):
-    """Column held by computing it.
-
-    A generator learns whether it has a value.
-    """
+    """Column held by computing it; a generator learns whether it has a value."""
 
     constraint: Derived
 
@@ -218,10 +215,7 @@ class Equal(Constraint):
 
 @dataclass(frozen=True, eq=False)
 class _Copied(_Following):
-    """Equal columns held by copying the first.
-
-    A generator learns the first alone.
-    """
+    """Equal columns held by copying the first, which alone a generator learns."""
 
     constraint: Equal
 

@@ -31,10 +31,7 @@ from hybrid.synthesize.protocol import Cost, DrawnColumns, Encoded, Encoding, Fe
 
 @dataclass(frozen=True)
 class Node:
-    """A column and its parents.
-
-    Positions of columns; parents come earlier in the network's order.
-    """
+    """A column and its parents, by their positions; parents come earlier in the network's order."""
 
     child: int
     parents: tuple[int, ...]
@@ -226,8 +223,7 @@ def _noisy(counts: Array, measured: int, epsilon: float, rng: np.random.Generato
         return counts
     stop = -math.expm1(-epsilon / (2 * measured))
     noise = rng.geometric(stop, len(counts)) - rng.geometric(stop, len(counts))
-    noisy: Array = np.maximum(counts + noise, 0)
-    return noisy
+    return np.asarray(np.maximum(counts + noise, 0))
 
 
 def _cumulative(counts: Array) -> Array:
@@ -336,8 +332,7 @@ class Privbayes(Baynet):
 
 def _edges(values: Array, bins: int) -> Array:
     low, high = float(values.min()), float(values.max())
-    edges: Array = np.linspace(low, high if high > low else low + 1, bins + 1)
-    return edges
+    return np.linspace(low, high if high > low else low + 1, bins + 1)
 
 
 def _coded(values: Array, edges: Array | None) -> Array:

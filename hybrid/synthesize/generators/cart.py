@@ -75,8 +75,7 @@ def leaf_odds(
         flags, others = holds.astype(np.int32), hold.astype(np.int32)
         of_flags = leaf_odds(first.holders, known, flags, known_reference, others)
         of_values = leaf_odds(rest, known, values, only(known_reference, ~hold), reference[~hold])
-        of_both: Array = of_flags + np.where(holds, 0.0, of_values)
-        return of_both
+        return np.asarray(of_flags + np.where(holds, 0.0, of_values))
     if tree.certain is not None:
         groups, rest = tree.certain, replace(tree, certain=None)
         held, of_reference = groups.holds(known, len(values)), groups.holds(known_reference, len(reference))
@@ -95,8 +94,7 @@ def leaf_odds(
     there = np.bincount(others, minlength=len(tree.count))[own]
     among_donors = (trained + PRIOR_DONORS * share) / (tree.count[own] + PRIOR_DONORS)
     among_others = (seen + PRIOR_PEOPLE * share) / (there + PRIOR_PEOPLE)
-    odds: Array = np.log(among_donors) - np.log(among_others)
-    return odds
+    return np.asarray(np.log(among_donors) - np.log(among_others))
 
 
 FEWEST, MOST, SHARE = 10, 50, 50
@@ -327,8 +325,7 @@ class RepeatTree:
         """Rows that repeat the value of the row before; shape (n,)."""
         if self.usual is not None:
             known = known | {USUAL: self.usual.shares(known, last)}
-        repeated: Mask = self.whether.draw(known, len(last), rng) == 1
-        return repeated
+        return np.asarray(self.whether.draw(known, len(last), rng) == 1)
 
 
 @dataclass(frozen=True)

@@ -80,14 +80,12 @@ class Places:
     def rank(self, values: Array) -> Array:
         """Ranks of shape (n,); NaN stays NaN."""
         low, high = self._ends(values)
-        ranks: Array = np.where(np.isnan(values), np.nan, (low + high) / 2)
-        return ranks
+        return np.where(np.isnan(values), np.nan, (low + high) / 2)
 
     def drawn_rank(self, values: Array, rng: np.random.Generator) -> Array:
         """Ranks of values that are not missing, each drawn evenly from those of its value; shape (n,)."""
         low, high = self._ends(values)
-        ranks: Array = low + rng.random(len(values)) * (high - low)
-        return ranks
+        return np.asarray(low + rng.random(len(values)) * (high - low))
 
     @property
     def crossed(self) -> float:
@@ -105,8 +103,7 @@ class Places:
     def value(self, ranks: Array) -> Array:
         """Training values at these ranks, 0 to 1; shape (n,)."""
         at = np.searchsorted(self.below, ranks, side="right") - 1
-        values: Array = self.distinct[np.clip(at, 0, len(self.distinct) - 1)]
-        return values
+        return self.distinct[np.clip(at, 0, len(self.distinct) - 1)]
 
 
 @dataclass(frozen=True)
@@ -191,8 +188,7 @@ def _within_leaves(columns: Sequence[Array], held: Array, nodes: NodesWithSums) 
     """Sums of products about the means of each leaf, over all leaves; shape (len(columns), len(columns))."""
     people = np.maximum(nodes.sums(held), 1e-12)
     off = np.column_stack([(column - (nodes.sums(column) / people)[nodes.leaves]) * held for column in columns])
-    products: Array = (off * nodes.weights[:, None]).T @ off
-    return products
+    return np.asarray((off * nodes.weights[:, None]).T @ off)
 
 
 def _candidates(within: Array, n: int) -> Array:
@@ -200,8 +196,7 @@ def _candidates(within: Array, n: int) -> Array:
     own, spread = np.diagonal(within)[:-1], within[-1, -1]
     varying = np.flatnonzero(np.minimum(own, spread) > _FLAT * n)
     shares = within[varying, -1] ** 2 / (own[varying] * spread)
-    followed: Array = varying[np.argsort(-shares, kind="stable")[:MOST_CANDIDATES]]
-    return followed
+    return np.asarray(varying[np.argsort(-shares, kind="stable")[:MOST_CANDIDATES]])
 
 
 def _common(within: Array, y: Array, held: Array, nodes: NodesWithSums) -> Array:
@@ -211,16 +206,14 @@ def _common(within: Array, y: Array, held: Array, nodes: NodesWithSums) -> Array
     slopes = _selected(within[None], np.array([freedom]), 0)
     spread = nodes.sums(y**2) - nodes.sums(y) ** 2 / np.maximum(people, 1e-12)
     share = np.clip(spread / np.maximum(people, 1e-12) / (within[-1, -1] / people[0]), 0, 1)
-    found: Array = share[:, None] * slopes
-    return found
+    return np.asarray(share[:, None] * slopes)
 
 
 def _without(products: Array, slopes: Array) -> Array:
     """The products with less of the last column: without what its slopes in the others explain; same shape."""
     change = np.repeat(np.eye(products.shape[1])[None], len(products), axis=0)
     change[:, -1, :-1] = -slopes
-    rest: Array = change @ products @ change.transpose(0, 2, 1)
-    return rest
+    return change @ products @ change.transpose(0, 2, 1)
 
 
 def _centred(columns: Sequence[Array], sums: Callable[[Array], Array]) -> Array:
@@ -367,8 +360,7 @@ def _asked(column: Array, feature: Feature) -> Iterator[Places | Has]:
 def _means(column: Array, nodes: NodesWithSums) -> Array:
     """Mean of each node, over the rows that have a rank; shape (n_nodes,)."""
     held = ~np.isnan(column)
-    means: Array = nodes.sums(np.where(held, column, 0.0)) / np.maximum(nodes.sums(held.astype(np.float64)), 1e-12)
-    return means
+    return np.asarray(nodes.sums(np.where(held, column, 0.0)) / np.maximum(nodes.sums(held.astype(np.float64)), 1e-12))
 
 
 def _odds(share: Array) -> Array:
@@ -381,8 +373,7 @@ def _odds(share: Array) -> Array:
 def _probability(odds: Array) -> Array:
     from scipy.special import expit
 
-    probability: Array = expit(odds)
-    return probability
+    return np.asarray(expit(odds))
 
 
 @dataclass(frozen=True)

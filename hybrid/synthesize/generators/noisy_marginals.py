@@ -118,8 +118,7 @@ class Joined:
         wanted = starts[codes] + rng.random(len(codes)) * (bounds[ends - 1] - starts)[codes]
         place = np.searchsorted(bounds, wanted, side="right")
         first = np.concatenate([[0], ends[:-1]])
-        result: Array = order[np.clip(place, first[codes], ends[codes] - 1)].astype(np.int32)
-        return result
+        return np.asarray(order[np.clip(place, first[codes], ends[codes] - 1)].astype(np.int32))
 
 
 def _expected(counts: Array, deviations: Array) -> Array:
@@ -183,8 +182,7 @@ class NoisyCounts:
         """Exact counts; not to be released."""
         shape = [self.sizes[column] for column in columns]
         codes = np.ravel_multi_index([self.columns[column] for column in columns], shape)
-        counts: Array = np.bincount(codes, minlength=math.prod(shape)).reshape(shape)
-        return counts
+        return np.bincount(codes, minlength=math.prod(shape)).reshape(shape)
 
     def measure(self, columns: Clique, rho: float) -> Measurement:
         """Counts with discrete Gaussian noise for at most ``rho``."""

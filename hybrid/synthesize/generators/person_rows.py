@@ -303,8 +303,7 @@ class TrainingRows:
     @property
     def owner(self) -> Array:
         """Place of each row's person among those with rows; shape (n_rows,), int64."""
-        owner: Array = np.cumsum(self.known[POSITION] == 0) - 1
-        return owner
+        return np.asarray(np.cumsum(self.known[POSITION] == 0) - 1)
 
     def kind(self, target: int) -> Feature:
         name = f"{ROW}{target}"
@@ -319,8 +318,7 @@ class TrainingRows:
         same = later[(values[later] == self.known[f"{BEFORE}{target}"][later])]
         shares = np.unique(values[~np.isnan(values)], return_counts=True)[1] / max(len(values), 1)
         excess = len(same) / len(later) - float(shares @ shares)
-        found: Array = same if excess >= LEAST_REPEATED else same[:0]
-        return found
+        return np.asarray(same if excess >= LEAST_REPEATED else same[:0])
 
 
 def training_rows(data: Children, table: PersonTable, plan: RowPlan) -> TrainingRows:
@@ -421,8 +419,7 @@ class Recurrence:
 
     def _of(self, drawn: Array, earlier: Array) -> Array:
         counts: Array = np.take_along_axis(earlier, drawn.T, axis=1).T
-        weights: Array = self.weights[drawn, np.minimum(counts, self.weights.shape[1] - 1)]
-        return weights
+        return np.asarray(self.weights[drawn, np.minimum(counts, self.weights.shape[1] - 1)])
 
 
 def earlier_rows(values: Array, first: Array, n_levels: int) -> Array:
@@ -433,8 +430,7 @@ def earlier_rows(values: Array, first: Array, n_levels: int) -> Array:
     before = np.zeros((len(values), n_levels), dtype=np.int32)
     before[np.arange(1, len(values)), values[:-1]] = 1
     summed = np.cumsum(before, axis=0)
-    counts: Array = summed - summed[first]
-    return counts
+    return summed - summed[first]
 
 
 @dataclass(frozen=True)
@@ -450,8 +446,7 @@ class CategoryRows:
 
     def counts(self, drawn: Array) -> Array:
         """Numbers of earlier rows with the category drawn for each row, up to :data:`MOST_EARLIER`; shape (n,)."""
-        counts: Array = np.minimum(np.take_along_axis(self.earlier, drawn[:, None], axis=1)[:, 0], MOST_EARLIER)
-        return counts
+        return np.minimum(np.take_along_axis(self.earlier, drawn[:, None], axis=1)[:, 0], MOST_EARLIER)
 
     def cells(self, drawn: Array, rows: Mask | slice = slice(None)) -> Array:
         """Numbers of rows by category and earlier rows with it; shape (n_levels, MOST_EARLIER + 1)."""

@@ -96,8 +96,7 @@ class LogisticStep:
         if self.model is None:
             return np.repeat(self.classes, len(matrix))
         below = np.cumsum(self.model.predict_proba(matrix), axis=1)[:, :-1] < rng.random((len(matrix), 1))
-        picked: Array = self.classes[below.sum(axis=1)]
-        return picked
+        return np.asarray(self.classes[below.sum(axis=1)])
 
 
 @dataclass(frozen=True)
@@ -155,8 +154,7 @@ def reflected(values: Array, low: float, high: float) -> Array:
     width = high - low
     if width == 0:
         return np.full_like(values, low)
-    folded: Array = low + width - np.abs(width - (values - low) % (2 * width))
-    return folded
+    return np.asarray(low + width - np.abs(width - (values - low) % (2 * width)))
 
 
 def refuse_methods(features: Sequence[Feature], methods: Mapping[str, Method]) -> None:

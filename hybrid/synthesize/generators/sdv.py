@@ -101,10 +101,7 @@ class SdvNetworkOptions(Options):
 
 
 class SdvNetwork(Sdv, ABC):
-    """A generator that is a network of sdv.
-
-    A subclass says which one.
-    """
+    """A generator that is a network of sdv; a subclass says which one."""
 
     name: ClassVar[str]
     licence = _LICENCE.format("ctgan")

@@ -82,8 +82,7 @@ def _edges(values: Array, holders: int) -> Array:
     n = max(len(values) // holders, 1)
     if n == 1:
         outer = values.mean() + np.sqrt(3) * values.std() * np.array([-1.0, 1.0])
-        ends: Array = np.clip(outer, values[0], values[-1])
-        return ends
+        return np.asarray(np.clip(outer, values[0], values[-1]))
     blocks = np.array_split(values, n)
     inner = np.array([(one[-1] + other[0]) / 2 for one, other in pairwise(blocks)])
     low, high = 2 * blocks[0].mean() - inner[0], 2 * blocks[-1].mean() - inner[-1]

@@ -180,10 +180,7 @@ class RtvaeOptions(NetworkOptions):
 
 
 class SynthcityNetwork(Synthcity, ABC):
-    """A generator that is a plugin of synthcity.
-
-    A subclass says which one.
-    """
+    """A generator that is a plugin of synthcity; a subclass says which one."""
 
     name: ClassVar[str]
     plugin: ClassVar[str]

@@ -96,8 +96,7 @@ class DonorTree(Generic[K]):
     @property
     def is_leaf(self) -> Mask:
         """Nodes without a split; shape (n_nodes,)."""
-        leaf: Mask = np.ones(1, dtype=bool) if self.tree is None else self.tree.tree_.children_left < 0
-        return leaf
+        return np.ones(1, dtype=bool) if self.tree is None else self.tree.tree_.children_left < 0
 
     @property
     def donor_leaves(self) -> Array:
@@ -110,8 +109,7 @@ class DonorTree(Generic[K]):
         if self.tree is None or not n_rows:
             return np.zeros(n_rows, dtype=np.int64)
         # What apply of the model checks before, of ranks and scores, is true by how they are made.
-        found: Array = self.tree.tree_.apply(_matrix(self.predictors, known))
-        return found
+        return np.asarray(self.tree.tree_.apply(_matrix(self.predictors, known)))
 
     def shares(self, known: Mapping[K, Array], values: Array, own: Array | None = None) -> Array:
         """Share of the donors of each row's leaf that have a code, of a tree without smaller groups; shape (n,).
@@ -124,8 +122,7 @@ class DonorTree(Generic[K]):
         counts = self.count[node]
         if own is not None:
             equal, counts = equal - (own == values), np.maximum(counts - 1, 1)
-        found: Array = equal / counts
-        return found
+        return np.asarray(equal / counts)
 
     def draw(self, known: Mapping[K, Array], n_rows: int, rng: np.random.Generator) -> Array:
         """One value per row, after a training row below the same node.
@@ -166,8 +163,7 @@ class Apart(Generic[K]):
 
 
 def _is(values: Array, value: float) -> Mask:
-    equal: Mask = np.isnan(values) if np.isnan(value) else values == value
-    return equal
+    return np.isnan(values) if np.isnan(value) else values == value
 
 
 @dataclass(frozen=True)
@@ -185,8 +181,7 @@ class CertainGroups(Generic[K]):
 
     def holds(self, known: Mapping[K, Array], n_rows: int) -> Mask:
         """Rows that fall into one of the groups; shape (n_rows,)."""
-        held: Mask = self.inside[self.tree.leaves(known, n_rows)]
-        return held
+        return self.inside[self.tree.leaves(known, n_rows)]
 
     def redraw(self, drawn: Array, known: Mapping[K, Array], rng: np.random.Generator) -> Array:
         """The values, those of rows in a group drawn from it."""
@@ -219,8 +214,7 @@ def grow(
 def occurrences(cells: Array, asked: Array) -> Array:
     """Number of times that each of the m ``asked`` numbers is among the ``cells`` (n,); shape (m,)."""
     cells = np.sort(cells)
-    found: Array = np.searchsorted(cells, asked, side="right") - np.searchsorted(cells, asked, side="left")
-    return found
+    return np.searchsorted(cells, asked, side="right") - np.searchsorted(cells, asked, side="left")
 
 
 def only(known: Mapping[K, Array], rows: Array) -> dict[K, Array]:
@@ -390,8 +384,7 @@ class _Nodes:
 
     @property
     def inner(self) -> Mask:
-        split: Mask = self.tree.children_left >= 0
-        return split
+        return np.asarray(self.tree.children_left >= 0)
 
     @cached_property
     def end(self) -> Array:
@@ -495,8 +488,7 @@ class _Nodes:
     def _below(self, by_node: Array) -> Array:
         """Sums over the nodes below each node, and itself; shape of ``by_node`` (n_nodes, ...)."""
         total = np.concatenate([np.zeros_like(by_node[:1]), np.cumsum(by_node, axis=0)])
-        summed: Array = total[self.end] - total[:-1]
-        return summed
+        return np.asarray(total[self.end] - total[:-1])
 
     def _children(self, by_node: Array) -> tuple[Array, Array]:
         return by_node[self.tree.children_left[self.inner]], by_node[self.tree.children_right[self.inner]]

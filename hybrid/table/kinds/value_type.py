@@ -249,8 +249,7 @@ def positions_of_bad(good: Sequence[bool] | Array) -> tuple[int, ...]:
 def matches(texts: list[str], pattern: str) -> Mask:
     """True for texts in which a pattern of RE2 is found, shape (n_texts,)."""
     found = pc.match_substring_regex(pa.array(texts, pa.large_string()), pattern)
-    result: Mask = found.to_numpy(zero_copy_only=False)
-    return result
+    return np.asarray(found.to_numpy(zero_copy_only=False))
 
 
 def ends(raw: pa.ChunkedArray) -> tuple[Any, Any]:

@@ -31,8 +31,7 @@ class Slices:
         """One record of each row's run, all equally likely; -1 for empty runs; shape (n,), int64."""
         offset = (rng.random(len(self.start)) * self.size).astype(np.int64)
         if (self.size > 0).all():
-            drawn: Array = self.members[self.start + offset]
-            return drawn
+            return np.asarray(self.members[self.start + offset])
         return np.where(self.size > 0, self.members.take(self.start + offset, mode="clip"), -1)
 
 
@@ -113,8 +112,7 @@ class ClassIndex:
         keys, _ = pack(((both[:, at], width) for at, width in enumerate(self.n_nodes)), len(both))
         known = pd.Series(self.classes, index=keys[:n])
         # Labels of few people are restored as their group: two classes may have come to one combination.
-        found: Array = known[~known.index.duplicated(keep="last")].reindex(keys[n:], fill_value=-1).to_numpy()
-        return found
+        return np.asarray(known[~known.index.duplicated(keep="last")].reindex(keys[n:], fill_value=-1).to_numpy())
 
 
 Fallback = tuple[str, Callable[[Array], Slices]]
@@ -177,8 +175,7 @@ class Donors:
 
     def ranks(self, at: int) -> Array:
         """Tree-order rank of every record's value of quasi-identifier ``at``; shape (n,), int64."""
-        ranks: Array = self.domain(at).rank[self.leaves[:, at]]
-        return ranks
+        return np.asarray(self.domain(at).rank[self.leaves[:, at]])
 
     def class_fallback(self, classes: Array) -> Fallback:
         """Records of each row's class; -1: the row has none."""

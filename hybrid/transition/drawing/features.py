@@ -124,8 +124,7 @@ class ColumnGroups:
         else:
             found = np.maximum(np.searchsorted(self.values, numbers_of(values), side="right") - 1, 0)
             found[values.isna()] = -1
-        codes: Array = np.where(found < 0, len(self.values), found)
-        return codes
+        return np.where(found < 0, len(self.values), found)
 
 
 def groups_of(labels: LabelTable, column: str) -> ColumnGroups:
@@ -156,8 +155,7 @@ class Bins:
 
     def codes(self, ranks: Array) -> Array:
         """Bin of each rank, 0..len-1; int64."""
-        codes: Array = np.searchsorted(self.cuts, ranks, side="right")
-        return codes
+        return np.searchsorted(self.cuts, ranks, side="right")
 
 
 def bins_by_records(ranks: Array, most: int) -> Bins:

@@ -128,8 +128,7 @@ def _silverman(values: Array, classes: Array, n_classes: int) -> Array:
     last = len(ascending) - 1
     quartiles = [np.minimum(by_class.starts[:-1] + np.floor(q * (n - 1)).astype(np.int64), last) for q in (0.25, 0.75)]
     iqr = (ascending[quartiles[1]] - ascending[quartiles[0]]) / _IQR_OF_NORMAL
-    width: Array = 0.9 * np.where(iqr > 0, np.minimum(spread, iqr), spread) * n**-0.2
-    return width
+    return 0.9 * np.where(iqr > 0, np.minimum(spread, iqr), spread) * n**-0.2
 
 
 def _near(domain: Domain, nodes: Array, centre: Array, width: Array, rng: np.random.Generator) -> Array:

@@ -34,10 +34,7 @@ class MarginalOptions(base.Options):
 
 @dataclass(frozen=True)
 class FittedMarginal:
-    """Original values by label.
-
-    Private, though every parameter pools all classes with the label.
-    """
+    """Original values by label. Private, though every parameter pools all classes with the label."""
 
     records: Donors
     groups: ColumnGroups | None

@@ -30,8 +30,7 @@ def geometric(counts: Array, epsilon: float, sensitivity: float, rng: np.random.
     """
     success = -np.expm1(-epsilon / sensitivity)
     noise = rng.geometric(success, counts.shape) - rng.geometric(success, counts.shape)
-    noisy: Array = (counts + noise).astype(np.float64)
-    return noisy
+    return np.asarray((counts + noise).astype(np.float64))
 
 
 def laplace(counts: Array, epsilon: float, sensitivity: float, rng: np.random.Generator) -> Array:
@@ -39,8 +38,7 @@ def laplace(counts: Array, epsilon: float, sensitivity: float, rng: np.random.Ge
 
     In floating point its guarantee is only approximate (Mironov 2012), which the geometric mechanism avoids.
     """
-    noisy: Array = counts + rng.laplace(0.0, sensitivity / epsilon, counts.shape)
-    return noisy
+    return counts + rng.laplace(0.0, sensitivity / epsilon, counts.shape)
 
 
 def exponential_choice(scores: Array, epsilon: float, sensitivity: float, rng: np.random.Generator) -> int:
@@ -69,8 +67,7 @@ class Units:
 
     def codes(self, ranks: Array) -> Array:
         """The unit of each rank, 0..len-1; int64."""
-        codes: Array = np.searchsorted(self.starts, ranks, side="right") - 1
-        return codes
+        return np.searchsorted(self.starts, ranks, side="right") - 1
 
     def draw(self, table: Array, groups: Array, nodes: Array, rng: np.random.Generator) -> tuple[Array, Array]:
         """Unit below each row's node, drawn by the weights of its group (-1: none), and where there was any weight.

@@ -156,10 +156,7 @@ class LearnedOptions(base.Options):
 
 @dataclass(frozen=True)
 class Forest:
-    """Random forest of one quasi-identifier, as groups of records.
-
-    A group is a leaf of one tree.
-    """
+    """Random forest of one quasi-identifier, as groups of records: a group is a leaf of one tree."""
 
     model: object
     """The fitted forest of scikit-learn."""
@@ -169,8 +166,7 @@ class Forest:
     def groups(self, matrix: Array, rng: np.random.Generator) -> Array:
         """Leaf of the row in one tree, every tree equally likely."""
         tree = rng.integers(len(self.starts), size=len(matrix))
-        found: Array = self._leaves(matrix)[np.arange(len(matrix)), tree]
-        return found
+        return np.asarray(self._leaves(matrix)[np.arange(len(matrix)), tree])
 
     def pools(self, matrix: Array, nodes: Array, n_nodes: int) -> RankedPools:
         """Every record once per tree."""
