@@ -111,17 +111,11 @@ class Admissions:
 
     patient: Array
     """Number of the patient, from 0."""
-    age: Array
-    sex: Array
-    postcode: Array
-    nationality: Array
-    occupation: Array
+    people: People
+    """The patient of each admission."""
     day: Array
     """Days after :data:`FIRST_DAY`."""
     emergency: Array
-    smoker: Array
-    bmi: Array
-    """kg/m², in tenths."""
     diagnosis: Array
     ward: Array
     stay: Array
@@ -205,15 +199,9 @@ class Population:
         readmitted = self._readmitted(age, diagnosis, stay, smoker, discharge, rng)
         return Admissions(
             patient=patient,
-            age=age,
-            sex=sex,
-            postcode=people.postcode,
-            nationality=people.nationality,
-            occupation=people.occupation,
+            people=people,
             day=day,
             emergency=emergency,
-            smoker=smoker,
-            bmi=np.rint(bmi * 10).astype(np.int64),
             diagnosis=diagnosis,
             ward=ward,
             stay=stay,

@@ -109,7 +109,7 @@ class LinkedPopulation:
 
     def _prescribe(self, admissions: Admissions, rng: np.random.Generator) -> Prescriptions:
         intensive = admissions.ward == self._intensive
-        mean = 0.35 + 0.45 * np.sqrt(admissions.stay) + 0.4 * (admissions.age > 65) + 1.2 * intensive
+        mean = 0.35 + 0.45 * np.sqrt(admissions.stay) + 0.4 * (admissions.people.age > 65) + 1.2 * intensive
         number = np.minimum(rng.poisson(mean), _MOST_DRUGS)
         admission = np.repeat(np.arange(len(number)), number)
         drug = self._drugs.draw(rng, admissions.diagnosis[admission])
@@ -120,7 +120,7 @@ class LinkedPopulation:
         facts = self._vocabulary.drugs
         usual = facts["days"].to_numpy(float)[drug]
         days = np.maximum(np.rint(usual * rng.gamma(6, 1 / 6, len(drug))), 1).astype(np.int64)
-        old = admissions.age[admission] > 75
+        old = admissions.people.age[admission] > 75
         step = np.where(
             rng.random(len(drug)) < np.where(old, 0.45, 0.12), 0, np.where(rng.random(len(drug)) < 0.8, 1, 2)
         )
@@ -154,9 +154,13 @@ def _first(drawn: Admissions, n: int) -> Admissions:
     kept = np.flatnonzero(drawn.day + drawn.stay < LAST_DAY)[:n]
     patient = drawn.patient[kept]
     last = np.append(patient[1:] != patient[:-1], True)
-    chosen = {name: values[kept] for name, values in vars(drawn).items() if name != "missing"}
+    chosen = {name: values[kept] for name, values in vars(drawn).items() if name not in ("missing", "people")}
     missing = {name: mask[kept] for name, mask in drawn.missing.items()}
-    return replace(drawn, **chosen | {"missing": missing, "readmitted": chosen["readmitted"] & ~last})
+    return replace(
+        drawn,
+        people=drawn.people.take(kept),
+        **chosen | {"missing": missing, "readmitted": chosen["readmitted"] & ~last},
+    )
 
 
 def _hospital_weights(vocabulary: Vocabulary) -> Array:

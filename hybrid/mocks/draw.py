@@ -23,7 +23,7 @@ from hybrid.hierarchy.spec import ListSpec
 from hybrid.pipeline.config import SINGLE, RunConfig
 from hybrid.pipeline.section_options import MockColumn, MockOptions
 from hybrid.pipeline.sources import pairs_of
-from hybrid.privacy.domain import CategoryDomain, Domain, NumberDomain, ValueGrid, interval_domain, neutral_column
+from hybrid.privacy.domain import CategoryDomain, Domain, ValueGrid, interval_domain, neutral_column
 from hybrid.privacy.plan import LARGEST_GRID, bounds_of
 from hybrid.table import DTYPES, Column, ColumnFormat, Kind, Role, Schema, Table
 from hybrid.table.data_options import DataOptions
@@ -176,7 +176,7 @@ def _mocked(
         if kind is Kind.CATEGORICAL and known.values is not None:
             states = known.values
         elif kind is Kind.CATEGORICAL:
-            states, origin = (LETTERS, "made up") if name not in listed else (_texts(listed[name]), "list")
+            states, origin = (LETTERS, "made up") if name not in listed else (tuple(map(str, listed[name])), "list")
         made = CategoryDomain(plain, states)
     else:
         bounds = bounds_of(column, known, listed)
@@ -185,12 +185,9 @@ def _mocked(
         if bounds is None:
             bounds = _within(WEIGHTS if column.role is Role.WEIGHT else MADE_UP[kind], limits)
             origin = "made up" if limits == (None, None) else "configuration"
-        made = _one_interval(plain, _grid(column, bounds, known))
+        grid = _grid(column, bounds, known)
+        made = interval_domain(plain, grid, [(0, grid.last)])
     return MockedColumn(made, origin, known.missing, known.form)
-
-
-def _one_interval(column: Column, grid: ValueGrid) -> NumberDomain:
-    return interval_domain(column, grid, [(0, grid.last)])
 
 
 def _grid(column: Column, bounds: tuple[Any, Any], known: MockColumn) -> ValueGrid:
@@ -208,10 +205,6 @@ def _format(
     if kind is Kind.BOOLEAN and known.values is not None:
         shape = replace(shape, false=known.values[0], true=known.values[1])
     return shape
-
-
-def _texts(values: Array) -> tuple[str, ...]:
-    return tuple(str(value) for value in values)
 
 
 def _ranges(config: RunConfig) -> dict[str, tuple[Any, Any]]:

@@ -244,37 +244,20 @@ def fit(
     parents: Table | None = None,
     all_levels: bool = False,
 ) -> FittedGenerator:
-    """Train the generator that ``options`` names.
+    """Train the generator that ``options`` names on a table of one row or more, without identifiers.
 
-    Parameters
-    ----------
-    table : Table, 1 row or more
-        No identifiers. Missing values are allowed everywhere. Rows of a person, or of a parent, are in the order of the
-        column that the schema marks, or in the table's order.
-    options : SynthesizeOptions
-        The generator must not be ``none``.
-    seed : int
-        0 or more. The same seed, table, options and versions give the same model.
-    unfinished : Path, optional
-        A private folder for checkpoints; only ever the same for the same table, options, seed and versions. A
-        generator with checkpoints continues from the last one in it.
-    static : sequence of str, optional
-        Learn persons with all their rows: columns with one known value per person, the first of which is learned.
-        Not given: each row has a parent of its own, without columns.
-    parents : Table, optional
-        Learn rows given their parents: the table has no columns of theirs, and ``persons`` has the position of each
-        row's parent. No identifiers; ``persons`` of the parents has the person of each, which several may share.
-    all_levels : bool
-        Whether snapshots of all levels stay, of which :meth:`FittedGenerator.at` chooses one.
+    The same seed (0 or more), table, options and versions give the same model. Missing values are allowed everywhere.
+    ``unfinished`` is a private folder for checkpoints, only ever the same for the same of these; a generator with
+    checkpoints continues from the last one in it.
 
-    Raises
-    ------
-    MissingExtraError
-        The generator's packages are not installed.
-    DataError
-        The table has no rows, no columns, or infinite numbers.
-    GeneratorError
-        Training failed, the table has identifiers, or the generator learns single rows only.
+    ``static``: learn persons with all their rows, in the order of the column that the schema marks, or in the table's
+    order; columns with one known value per person, the first of which is learned. ``parents``: learn rows given their
+    parents, without identifiers; the table has no columns of theirs, its ``persons`` has the position of each row's
+    parent, and those of the parents the person of each, which several may share. With neither each row has a parent of
+    its own, without columns.
+
+    ``all_levels``: snapshots of all levels stay, of which :meth:`FittedGenerator.at` chooses one. MissingExtraError,
+    DataError or GeneratorError where there is nothing to train with, nothing to learn from, or training failed.
     """
     generator, own = options.engine, training_options(options.resolve())
     is_flat = static is None and parents is None

@@ -10,9 +10,8 @@ import pandas as pd
 
 from hybrid.base.arrays import Array, Codes
 from hybrid.base.errors import DataError
-from hybrid.table.codings import decimals_of
+from hybrid.table.codings import step_of, written
 from hybrid.table.holders import holders, row_holders
-from hybrid.table.kinds.registry import Kind
 from hybrid.table.persons import n_persons
 from hybrid.table.schema import Column, Role, Table
 
@@ -117,8 +116,12 @@ def calibrated(table: Table, margins: Margins) -> Table:
         return table
     weights = np.maximum(weights, np.finfo(np.float64).tiny)
     weights = _raked(weights / weights.sum(), list(_targets(table, margins.columns))) * margins.total
-    frame = table.frame.assign(**{column.name: _written(weights, column)})
-    return replace(table, frame=frame)
+    return _with(table, column, weights)
+
+
+def _with(table: Table, column: Column, weights: Array) -> Table:
+    values = written(np.maximum(weights, step_of(column)), column)
+    return replace(table, frame=table.frame.assign(**{column.name: values}))
 
 
 ALIKE = 0.01
@@ -137,7 +140,7 @@ def with_weights_like(table: Table, other: Table) -> Table:
     times = float(like.mean() / weights.mean())
     if abs(times - 1) < ALIKE:
         return table
-    return replace(table, frame=table.frame.assign(**{column.name: _written(weights * times, column)}))
+    return _with(table, column, weights * times)
 
 
 def _targets(table: Table, columns: Sequence[Margin]) -> Iterator[tuple[Codes, Array]]:
@@ -159,11 +162,3 @@ def _raked(weights: Array, targets: list[tuple[Codes, Array]]) -> Array:
         if worst < CLOSE:
             break
     return np.asarray(weights / weights.sum())
-
-
-def _written(weights: Array, column: Column) -> pd.Series:
-    decimals = decimals_of(column)
-    if decimals is not None:
-        weights = np.maximum(np.round(weights, decimals), 10.0**-decimals)
-    values = pd.Series(weights)
-    return values.astype("Int64") if column.kind is Kind.INTEGER else values

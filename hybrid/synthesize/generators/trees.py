@@ -277,7 +277,8 @@ def _weighed(records: _Records[K], limits: TreeLimits, rng: np.random.Generator)
     grown = _Grown.of(records, outcome, limits, int(rng.integers(2**31)))
     nodes, by_leaf = grown.nodes, grown.by_leaf
     share = np.ones(nodes.tree.node_count)
-    if limits.alpha_of_states is not None and _has_several_states(feature, values):
+    several_states = feature.is_discrete and len(np.unique(values)) >= SEVERAL_STATES
+    if limits.alpha_of_states is not None and several_states:
         limits = replace(limits, alpha=limits.alpha_of_states)
     if limits.alpha < 1:
         gain, freedom = nodes.gain(values[by_leaf] if feature.is_discrete else outcome[by_leaf])
@@ -285,10 +286,6 @@ def _weighed(records: _Records[K], limits: TreeLimits, rng: np.random.Generator)
     reach = nodes.reach(share, limits.least)
     slopes = _slopes(records, grown, nodes.drawn_in(reach), limits) if limits.slopes and is_graded(feature) else None
     return replace(grown.drawing(records, reach), slopes=slopes)
-
-
-def _has_several_states(feature: Feature, values: Array) -> bool:
-    return feature.is_discrete and len(np.unique(values)) >= SEVERAL_STATES
 
 
 def _slopes(
