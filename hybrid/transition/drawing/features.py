@@ -165,14 +165,3 @@ def bins_by_records(ranks: Array, most: int) -> Bins:
         return Bins(distinct[1:])
     cuts = np.unique(np.quantile(ranks, np.arange(1, most) / most, method="higher"))
     return Bins(cuts[cuts > distinct[0]])
-
-
-def mutual_information(left: Array, right: Array, n_left: int, n_right: int) -> float:
-    """Mutual information of two codes of shape (n,) in nats, 0 or more, as counted."""
-    n = len(left)
-    if n == 0:
-        return 0.0
-    table = np.bincount(left * n_right + right, minlength=n_left * n_right).reshape(n_left, n_right) / n
-    expected = np.outer(table.sum(axis=1), table.sum(axis=0))
-    seen = table > 0
-    return max(float((table[seen] * np.log(table[seen] / expected[seen])).sum()), 0.0)

@@ -11,10 +11,11 @@ from pydantic import Field
 from hybrid.anonymize.result import AnonymizedTable
 from hybrid.base import options as base
 from hybrid.base.arrays import Array
+from hybrid.base.likeness import mutual_information
 from hybrid.hierarchy import LabelTable
 from hybrid.transition.drawing.domain import assemble
 from hybrid.transition.drawing.donors import Donors, RankedPools, draw_records, pair_fallback, ranked_pools
-from hybrid.transition.drawing.features import Bins, ColumnGroups, bins_by_records, groups_of, mutual_information
+from hybrid.transition.drawing.features import Bins, ColumnGroups, bins_by_records, groups_of
 from hybrid.transition.protocol import Restored, Transition
 
 MOST_BINS = 32

@@ -14,10 +14,11 @@ from hybrid.anonymize.result import AnonymizedTable
 from hybrid.base import options as base
 from hybrid.base.arrays import Array
 from hybrid.base.errors import ConfigError, DataError
+from hybrid.base.likeness import mutual_information
 from hybrid.hierarchy import LabelTable
 from hybrid.transition.drawing.domain import Domain, assemble
 from hybrid.transition.drawing.donors import ClassIndex, Donors
-from hybrid.transition.drawing.features import Bins, ColumnGroups, groups_of, mutual_information
+from hybrid.transition.drawing.features import Bins, ColumnGroups, groups_of
 from hybrid.transition.protocol import Restored, Transition
 
 
