@@ -8,7 +8,8 @@ unparsable date) go into :attr:`Problem.values`, which only the interactive comm
 from __future__ import annotations
 
 import traceback
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import ClassVar, Literal
 
@@ -103,6 +104,15 @@ class MissingExtraError(HybridError):
     exit_code = 2
     title = "not installed"
     page = "start/install.md"
+
+
+@contextmanager
+def needs_extra(extra: str, message: str) -> Iterator[None]:
+    """Name the extra to install where the block imports what is not there."""
+    try:
+        yield
+    except ImportError:
+        raise MissingExtraError(message, hint=f"pip install 'hybrid-release[{extra}]'") from None
 
 
 class OutputError(HybridError):

@@ -1,4 +1,4 @@
-"""Likeness of paired values: agreement of categories, correlation of ranks."""
+"""Likeness of paired values: agreement of categories, correlation of ranks, mutual information."""
 
 from __future__ import annotations
 
@@ -43,3 +43,14 @@ def rank_correlation(before: Array, after: Array) -> float:
     if min(side.std() for side in middles) == 0:
         return 0.0
     return float(np.corrcoef(middles[0], middles[1])[0, 1])
+
+
+def mutual_information(left: Codes, right: Codes, n_left: int, n_right: int) -> float:
+    """Mutual information of two codes of shape (n,) in nats, 0 or more, as counted."""
+    n = len(left)
+    if n == 0:
+        return 0.0
+    table = np.bincount(left * n_right + right, minlength=n_left * n_right).reshape(n_left, n_right) / n
+    expected = np.outer(table.sum(axis=1), table.sum(axis=0))
+    seen = table > 0
+    return max(float((table[seen] * np.log(table[seen] / expected[seen])).sum()), 0.0)

@@ -14,13 +14,7 @@ from hybrid.table import Role, Schema
 
 
 def refuse_misfits(constraints: Sequence[Constraint], schema: Schema) -> None:
-    """Refuse constraints that the columns of a table cannot have.
-
-    Parameters
-    ----------
-    schema : Schema
-        All columns of the table, undecided ones included where they are known.
-    """
+    """Refuse constraints that the columns of a table, undecided ones included, cannot have."""
     problems = [
         Problem(f"constraints.{at}.{one.key}: {problem.message}", problem.hint)
         for at, one in enumerate(constraints)

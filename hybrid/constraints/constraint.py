@@ -29,10 +29,7 @@ BY_CHANCE = 0.05
 
 
 class Constraint(Options, ABC):
-    """Declared constraint between columns.
-
-    Its only key is the name of its kind.
-    """
+    """Declared constraint between columns, whose only key is the name of its kind."""
 
     about_identifiers: ClassVar[bool] = False
     """Whether it may name identifier columns, which hold surrogates in a release."""
@@ -52,9 +49,9 @@ class Constraint(Options, ABC):
         return flow(self.model_dump(mode="json"))
 
     @property
-    @abstractmethod
     def columns(self) -> tuple[str, ...]:
-        """Names of the columns that it is about."""
+        """Names of the columns that it is about; by default those that its only key lists."""
+        return tuple(getattr(self, self.key))
 
     @property
     @abstractmethod
@@ -62,14 +59,9 @@ class Constraint(Options, ABC):
         """Sentence of the rule, without its full stop and without a cell value."""
 
     def breach(self, least: int) -> Problem:  # noqa: ARG002 - few kinds are about how many people have a value
-        """Finding about rows that the fitted rule does not allow, without cell values.
+        """Finding about rows that the fitted rule does not allow, without cell values; ``least`` as for :meth:`fit`.
 
         The message follows a number of rows, the hint says what becomes of them.
-
-        Parameters
-        ----------
-        least : int
-            As for :meth:`fit`.
         """
         hint = "no such row is learned as it is, and none comes out; correct the source, or loosen the constraint"
         return Problem(f"rows of the source break: {self.sentence}", hint)
@@ -79,25 +71,14 @@ class Constraint(Options, ABC):
         yield from ()
 
     def renamed(self, names: Mapping[str, str]) -> Self:
-        """The constraint with other names of columns.
-
-        Parameters
-        ----------
-        names : mapping of str to str
-            Names, and what they become; in formulas they stand in backticks.
-        """
+        """The constraint with other names of columns, which stand in backticks in formulas."""
         return type(self).model_validate(_renamed(self.model_dump(), names))
 
     @classmethod
     def candidates(cls, table: Table, rng: np.random.Generator) -> Iterator[Constraint]:  # noqa: ARG003 - few kinds
-        """Constraints of the kind that rows of a table suggest; of most kinds none.
+        """Constraints of the kind that rows without identifiers suggest; of most kinds none.
 
-        Parameters
-        ----------
-        table : Table
-            Rows without identifiers.
-        rng : numpy.random.Generator
-            Shuffles columns, to see what would hold by chance.
+        ``rng`` shuffles columns, to see what would hold by chance.
         """
         yield from ()
 
@@ -106,14 +87,9 @@ class Constraint(Options, ABC):
         return not bool(self.broken(table).any())
 
     def fit(self, table: Table, least: int) -> Rule:  # noqa: ARG002 - most kinds learn nothing
-        """The rule for data like these training records.
+        """The rule for data like these original training records, without identifiers.
 
-        Parameters
-        ----------
-        table : Table
-            The original training records, without identifiers.
-        least : int
-            Persons who must hold a combination or lie beyond a bound that may come out.
+        ``least``: persons who must hold a combination or lie beyond a bound that may come out.
         """
         return Rule(self)
 
@@ -121,12 +97,7 @@ class Constraint(Options, ABC):
     def together(cls, constraints: Sequence[Self], table: Table, least: int) -> Iterator[Rule]:  # noqa: ARG003
         """Rules that each hold several constraints of the kind that share columns, by one form; most kinds have none.
 
-        Parameters
-        ----------
-        constraints : sequence of Constraint
-            Those of the kind.
-        table, least
-            As for :meth:`fit`.
+        ``table`` and ``least`` as for :meth:`fit`.
         """
         yield from ()
 
@@ -184,15 +155,7 @@ class Rule:
         return 0.0
 
     def encode(self, table: Table, original: Table) -> Table:
-        """Form of records in which none can break the rule.
-
-        Parameters
-        ----------
-        table : Table
-            The records, as the rules before have encoded them.
-        original : Table
-            The same records as they are.
-        """
+        """Form of records in which none can break the rule; ``table`` has them as the rules before encoded them."""
         raise NotImplementedError
 
     def decode(self, table: Table, like: Table) -> Table:
@@ -200,18 +163,9 @@ class Rule:
         raise NotImplementedError
 
     def repair(self, table: Table, before: Table, rng: np.random.Generator) -> Table:  # noqa: ARG002
-        """Repair records whose protection broke the rule.
+        """Repair protected records whose protection broke the rule; ``before``: the same records without protection.
 
         Kinds that cannot do so leave them as they are; a generator then does not learn from them.
-
-        Parameters
-        ----------
-        table : Table
-            The protected records.
-        before : Table
-            The same records without protection.
-        rng : numpy.random.Generator
-            Draws.
         """
         return table
 
@@ -226,11 +180,6 @@ def _renamed(value: Any, names: Mapping[str, str]) -> Any:
     if isinstance(value, Mapping):
         return {_renamed(key, names): _renamed(one, names) for key, one in value.items()}
     return [_renamed(one, names) for one in value] if isinstance(value, list | tuple) else value
-
-
-def kept_then_broken(rule: Rule, table: Table, before: Table) -> Mask:
-    """Rows that kept a rule before and break it now; shape (n_rows,), bool."""
-    return np.asarray(rule.broken(table) & ~rule.broken(before))
 
 
 def in_order(table: Table, column: Column) -> Numbers:

@@ -42,20 +42,10 @@ Found = tuple[str, str]
 
 
 def derivations(table: Table) -> Iterator[Derived]:
-    """Columns that nearly all rows suggest to be computed from others.
+    """Columns that nearly all rows suggest to be computed from others; one row of each person counts.
 
-    One row of each person counts.
-
-    Parameters
-    ----------
-    table : Table
-        Rows without identifiers.
-
-    Yields
-    ------
-    Derived
-        At most one for a column, and none that leads back to itself. :data:`LEAST_HELD` of the rows agree with it, and
-        as many of the column's values have what they are computed from.
+    At most one formula for a column, and none that leads back to itself. :data:`LEAST_HELD` of the rows agree with it,
+    and as many of the column's values have what they are computed from.
     """
     rows = first_rows(table)
     if len(rows) < LEAST_ROWS:
@@ -367,20 +357,12 @@ class Suggestion:
 
 
 def discover(table: Table) -> list[Suggestion]:
-    """Find constraints that hold in all rows, or nearly all, for a person to review.
+    """Find constraints that hold in all rows, or nearly all, for a person to review, in the order of the kinds.
 
-    Parameters
-    ----------
-    table : Table
-        The source, with the persons of its rows if they are known. Identifiers and undecided columns do not count.
-
-    Returns
-    -------
-    list of Suggestion
-        In the order of the kinds; of equal columns only the first is in others. Each has at least a hundred rows to
-        show for it, and would be broken if the columns were independent. What follows from others is left out. Orders
-        of dates and formulas may be broken in one row of a hundred, the other kinds in none. None for tables of more
-        than :data:`MOST_COLUMNS` columns.
+    Identifiers and undecided columns do not count; of equal columns only the first is in others. Each has at least a
+    hundred rows to show for it, and would be broken if the columns were independent. What follows from others is left
+    out. Orders of dates and formulas may be broken in one row of a hundred, the other kinds in none. None for tables of
+    more than :data:`MOST_COLUMNS` columns.
     """
     rows = table.without_identifiers()
     if len(rows) < LEAST_ROWS or len(rows.schema) > MOST_COLUMNS:

@@ -95,23 +95,14 @@ class Expression:
         return tuple(dict.fromkeys(self.names[node.id] for node in found))
 
     def sort(self, schema: Schema) -> Sort:
-        """Sort of its value.
-
-        Raises
-        ------
-        NotAnExpression
-            Its parts do not fit together, or the columns' kinds.
-        """
+        """Sort of its value; NotAnExpression where its parts do not fit together, or the columns' kinds."""
         empty = pd.DataFrame({name: pd.Series(dtype=_DTYPES[schema[name].kind.type.sort]) for name in self.columns})
         return _Evaluation(self, schema, empty).of(self.tree)[0]
 
     def problems(self, schema: Schema, wanted: Collection[Sort], instead: str, hint: str) -> Iterator[Problem]:
         """Problem of a formula that does not fit its columns, or that gives no value of a wanted sort.
 
-        Parameters
-        ----------
-        instead, hint : str
-            End of the message about another sort, and what to do.
+        ``instead`` ends the message about another sort, ``hint`` says what to do.
         """
         try:
             sort = self.sort(schema)
@@ -120,10 +111,6 @@ class Expression:
             return
         if sort not in wanted:
             yield Problem(f"the formula gives a {sort}, {instead}", hint)
-
-    def truth(self, table: Table) -> pd.Series:
-        """Truth of each row, shape (n_rows,), nullable boolean; unknown where a value is missing."""
-        return self.value(table)
 
     def value(self, table: Table) -> pd.Series:
         """Value of each row, shape (n_rows,), in the dtype of its sort; missing where it is unknown."""
@@ -206,16 +193,8 @@ def quoted(name: str) -> str:
     return name if plain else f"`{name}`"
 
 
-def _calendar_days(start: pd.Series, end: pd.Series) -> pd.Series:
-    return (end.dt.floor("D") - start.dt.floor("D")).dt.days
-
-
 def _complete_months(start: pd.Series, end: pd.Series) -> pd.Series:
     return _months(end) - _months(start) - (end.dt.day < start.dt.day)
-
-
-def _complete_years(start: pd.Series, end: pd.Series) -> pd.Series:
-    return _complete_months(start, end) // 12
 
 
 def _months(dates: pd.Series) -> pd.Series:
@@ -223,9 +202,9 @@ def _months(dates: pd.Series) -> pd.Series:
 
 
 _BETWEEN: Mapping[str, Callable[[pd.Series, pd.Series], pd.Series]] = {
-    "days": _calendar_days,
+    "days": lambda start, end: (end.dt.floor("D") - start.dt.floor("D")).dt.days,
     "months": _complete_months,
-    "years": _complete_years,
+    "years": lambda start, end: _complete_months(start, end) // 12,
 }
 _PARTS: Mapping[str, Callable[[pd.Series], pd.Series]] = {
     "year": lambda dates: dates.dt.year,

@@ -10,7 +10,7 @@ import numpy as np
 import pandas as pd
 
 from hybrid.base.arrays import Numbers
-from hybrid.constraints.constraint import LEAST_ROWS, Constraint, Rule, recurrence, whole_numbers, with_column
+from hybrid.constraints.constraint import LEAST_ROWS, Rule, recurrence, whole_numbers, with_column
 from hybrid.table import DTYPES, Column, ColumnFormat, Kind, Table
 from hybrid.table.holders import people_bounds, row_holders
 
@@ -65,11 +65,9 @@ class Gap(Rule):
             return False
         return not column.kind.is_temporal or _closeness(found, second, column) <= 1
 
-    def closeness(self, table: Table) -> float:
-        return _closeness(self._gaps(table), table.frame[self.other], table.schema[self.other])
-
     def coarseness(self, table: Table) -> float:
-        return self.closeness(table)
+        """As :func:`closeness`: of several gaps the closest is learned."""
+        return _closeness(self._gaps(table), table.frame[self.other], table.schema[self.other])
 
     def encode(self, table: Table, original: Table) -> Table:
         """Gaps in place of the second column, coded to the bounds; none where the first column is missing."""
@@ -91,28 +89,11 @@ class Gap(Rule):
         return with_column(table, column, values.astype(DTYPES[column.kind]))
 
 
-def fitted_gap(constraint: Constraint, table: Table, least: int, lowest: float = -np.inf) -> tuple[float, float] | None:
-    """Bounds of the gaps between a constraint's two columns.
-
-    Parameters
-    ----------
-    constraint : Constraint
-        Its columns are the first and the second.
-    least : int
-        Persons at and beyond each bound.
-    lowest : float
-        Smaller gaps do not count.
-
-    Returns
-    -------
-    tuple of float or None
-        Low and high; None where too few persons have a gap.
-    """
-    return gap_bounds(gaps(table, *constraint.columns), table, least, lowest)
-
-
 def gap_bounds(found: Numbers, table: Table, least: int, lowest: float = -np.inf) -> tuple[float, float] | None:
-    """Bounds of the gaps of training records, as :func:`fitted_gap`."""
+    """Low and high bound of the gaps of a table's rows, each with ``least`` persons at and beyond it.
+
+    Gaps below ``lowest`` do not count. None where too few persons have a gap.
+    """
     known = ~np.isnan(found) & (np.nan_to_num(found) >= lowest)
     values, codes = np.unique(np.where(known, found, 0.0), return_inverse=True)
     ends = people_bounds(np.where(known, codes, -1), least, row_holders(table))
@@ -158,12 +139,8 @@ def _units(lengths: pd.Series, kind: Kind) -> Numbers:
     return np.asarray(np.rint(lengths.dt.total_seconds().to_numpy(dtype=np.float64) * 1e6 / kind.type.finest))
 
 
-def unanchored(table: Table, anchor: str, other: str) -> float:
-    """Share (0..1) of the second values that lack a first."""
-    return _lacking(table.frame[anchor], table.frame[other])
-
-
 def _lacking(first: pd.Series, second: pd.Series) -> float:
+    """Share (0..1) of the second values that lack a first."""
     there = second.notna()
     return float(first[there].isna().mean()) if there.any() else 1.0
 
@@ -201,7 +178,7 @@ def ties(table: Table) -> list[tuple[str, str]]:
 
 
 def _close(table: Table, names: Sequence[str]) -> Iterator[tuple[float, tuple[str, str]]]:
-    lacking = {pair: unanchored(table, *pair) for pair in permutations(names, 2)}
+    lacking = {(one, two): _lacking(table.frame[one], table.frame[two]) for one, two in permutations(names, 2)}
     for pair, share in lacking.items():
         if share > MOST_UNANCHORED:
             continue

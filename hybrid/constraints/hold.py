@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field, fields, replace
 from functools import cached_property
 from types import MappingProxyType
 
@@ -68,7 +68,7 @@ class DrawCondition:
 
     def rows(self, table: Table) -> Mask:
         """Rows that meet it, shape (n_rows,), bool."""
-        return np.asarray(self.formula.expression.truth(table).fillna(False), dtype=bool)
+        return np.asarray(self.formula.expression.value(table).fillna(False), dtype=bool)
 
     def whole(self, table: Table) -> Mask:
         """All rows of the persons with a row that meets it, or the rows themselves; shape (n_rows,), bool."""
@@ -141,19 +141,9 @@ class Redrawn:
     def with_other(self, other: Redrawn) -> Redrawn:
         """Counts of two draws together."""
         rules = {*self.by_rule, *other.by_rule}
-        return Redrawn(
-            self.rows + other.rows,
-            self.broken + other.broken,
-            {rule: self.by_rule.get(rule, 0) + other.by_rule.get(rule, 0) for rule in rules},
-            self.left + other.left,
-            self.repaired + other.repaired,
-            self.thrown + other.thrown,
-            self.left_out + other.left_out,
-            self.records + other.records,
-            self.dropped + other.dropped,
-            self.drawn + other.drawn,
-            self.accepted + other.accepted,
-        )
+        by_rule = {rule: self.by_rule.get(rule, 0) + other.by_rule.get(rule, 0) for rule in rules}
+        counts = [one.name for one in fields(self) if one.name != "by_rule"]
+        return Redrawn(by_rule=by_rule, **{name: getattr(self, name) + getattr(other, name) for name in counts})
 
     @property
     def rate(self) -> float:
@@ -174,24 +164,12 @@ def draw_held(
     fixed: Collection[str] = (),
     seed: int = 0,
 ) -> tuple[Table, Redrawn]:
-    """Draw rows that keep all rules and meet a condition.
+    """Draw so many rows, or persons, that keep all rules and meet a condition.
 
-    Rows that break a rule are repaired (:class:`~hybrid.constraints.hot_deck.HotDeck`). What cannot be, and what does
-    not meet the condition, is replaced by further draws. Where rows have persons, persons are drawn: one is replaced
-    for any row that breaks a rule, or if no row meets the condition.
-
-    Parameters
-    ----------
-    draw : callable
-        Draws rows, or persons.
-    rules : Rules
-        What must hold.
-    wanted : int
-        Rows, or persons.
-    condition : DrawCondition or None
-        What each must meet.
-    fixed : collection of str
-        Columns that are not repaired, such as those with one value per person.
+    Rows that break a rule are repaired (:class:`~hybrid.constraints.hot_deck.HotDeck`), but for their ``fixed``
+    columns, such as those with one value per person. What cannot be, and what does not meet the condition, is replaced
+    by further draws. Where rows have persons, persons are drawn: one is replaced for any row that breaks a rule, or if
+    no row meets the condition.
     """
     effort = FOR_RULES if condition is None else FOR_A_CONDITION
     first = rules.settle(draw(wanted, 0))
@@ -276,17 +254,10 @@ def restore_held(
     of each row, of which the first that keeps the rules is taken: the same as rounds one after the other, in fewer
     calls.
 
-    Parameters
-    ----------
-    restore : callable
-        ``restore(rows, copies)`` draws new values for these rows, so many times, one copy of all rows after the other.
-        Where rows have persons, each copy has persons of its own.
-    rules : Rules
-        What must hold.
-    restored : collection of str
-        Columns that have labels: rules about none of them do not change by drawing again.
-    follows : mapping of str to str
-        Columns without labels whose values are counted from another one, and that one.
+    ``restore(rows, copies)`` draws new values for these rows, so many times, one copy of all rows after the other;
+    where rows have persons, each copy has persons of its own. ``restored`` are the columns that have labels: rules
+    about none of them do not change by drawing again. ``follows`` has columns without labels whose values are counted
+    from another one, and that one.
     """
     table = rules.settle(restore(np.arange(n_rows), 1), keep=restored)
     found = first_draw(rules, table)

@@ -21,6 +21,7 @@ import pandas as pd
 from hybrid.base.arrays import Codes, Rows
 from hybrid.base.errors import DataError
 from hybrid.base.keys import pack_small
+from hybrid.base.likeness import mutual_information
 from hybrid.constraints.constraint import Rule, in_order
 from hybrid.constraints.rules import Rules, is_free
 from hybrid.table import Table
@@ -178,18 +179,13 @@ class _Cells:
         number = np.zeros(size, dtype=np.int64)
         first = np.argsort(-counts, kind="stable")[:BINS]
         number[first] = np.arange(len(first))
-        found: Codes = number[codes[: len(self.donors)]]
-        return found
+        return np.asarray(number[codes[: len(self.donors)]])
 
 
 def _information(first: Codes, second: Codes) -> float:
     """Mutual information of two columns of up to :data:`BINS` values, in nats, less what chance gives (Miller 1955)."""
-    both = np.bincount(first * BINS + second, minlength=BINS * BINS).reshape(BINS, BINS) / max(len(first), 1)
-    rows, columns = both.sum(axis=1), both.sum(axis=0)
-    expected = np.outer(rows, columns)
-    there = both > 0
-    found = float((both[there] * np.log(both[there] / expected[there])).sum())
-    return found - (np.count_nonzero(rows) - 1) * (np.count_nonzero(columns) - 1) / (2 * max(len(first), 1))
+    parameters = (len(np.unique(first)) - 1) * (len(np.unique(second)) - 1)
+    return mutual_information(first, second, BINS, BINS) - parameters / (2 * max(len(first), 1))
 
 
 def with_rows(table: Table, rows: Rows, other: Table) -> Table:
@@ -223,15 +219,8 @@ class Form:
     ) -> Form:
         """The form of the records that keep the rules, or can be repaired; the rest is not learned from.
 
-        Parameters
-        ----------
-        rules : Rules
-            What must hold.
-        static : collection of str or None
-            Columns with one value per person, where persons are learned: those and the column that orders a person's
-            rows stay what they are.
-        rng : numpy.random.Generator or None
-            Draws the values that repair; None: no record is repaired.
+        ``static`` are columns with one value per person, where persons are learned: those and the column that orders a
+        person's rows stay what they are. Without ``rng``, which draws the values that repair, no record is repaired.
         """
         if not rules:
             return cls(records, ())

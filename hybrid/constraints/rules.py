@@ -40,16 +40,10 @@ class Rules:
         least: int,
         groups: Mapping[str, Collection[str]] = MappingProxyType({}),
     ) -> Rules:
-        """Fit every constraint.
+        """Fit every constraint to the original training records, without identifiers.
 
-        Parameters
-        ----------
-        table : Table
-            The original training records, without identifiers.
-        least : int
-            Persons who must hold a combination of values that may come out.
-        groups : mapping of str to collection of str
-            Names of groups that come out in place of rare values, by column.
+        ``least``: persons who must hold a combination of values that may come out. ``groups``: names of groups that
+        come out in place of rare values, by column.
         """
         there = set(table.schema.names)
         known = [one for one in constraints if there.issuperset(one.columns)]
@@ -121,7 +115,7 @@ class Rules:
             rule
             for rule in Rules(self.rules).forms(records, static)
             if isinstance(rule, Gap) and schema[rule.other].kind.is_temporal and rule.other != schema.order
-            if rule.closeness(records) <= CLOSE
+            if rule.coarseness(records) <= CLOSE
         )
 
     def masks(self, table: Table) -> Iterator[tuple[Rule, Mask]]:

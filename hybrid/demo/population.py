@@ -70,13 +70,7 @@ _AGE_BANDS = 22
 
 
 class DiscreteDistributions:
-    """Draws from one of several discrete distributions per record.
-
-    Parameters
-    ----------
-    weights : numpy.ndarray, shape (n_distributions, n_values)
-        Relative frequencies, each row with a positive sum.
-    """
+    """Draws from one of several discrete distributions per record: relative frequencies (n_distributions, n_values)."""
 
     def __init__(self, weights: Array) -> None:
         cumulative = np.cumsum(weights, axis=1, dtype=np.float64)
@@ -90,8 +84,7 @@ class DiscreteDistributions:
         All distributions form one increasing sequence, so that one binary search serves all records.
         """
         point = row + rng.random(len(row)) * (1 - 1e-9)
-        drawn: Array = np.searchsorted(self._stacked, point, side="right") - row * self._n_values
-        return drawn
+        return np.asarray(np.searchsorted(self._stacked, point, side="right") - row * self._n_values)
 
 
 @dataclass(frozen=True)
@@ -118,17 +111,11 @@ class Admissions:
 
     patient: Array
     """Number of the patient, from 0."""
-    age: Array
-    sex: Array
-    postcode: Array
-    nationality: Array
-    occupation: Array
+    people: People
+    """The patient of each admission."""
     day: Array
     """Days after :data:`FIRST_DAY`."""
     emergency: Array
-    smoker: Array
-    bmi: Array
-    """kg/m², in tenths."""
     diagnosis: Array
     ward: Array
     stay: Array
@@ -162,14 +149,10 @@ class Population:
         self._discharges = DiscreteDistributions(_discharge_weights())
 
     def draw(self, n: int, rng: np.random.Generator, several: bool = False) -> Admissions:
-        """Draw ``n`` admissions.
+        """Draw ``n`` admissions; with ``several``, of a patient 1 plus a negative binomial number with mean 0.9.
 
-        Parameters
-        ----------
-        several : bool
-            Whether a patient may have several admissions: 1 plus a negative binomial number with mean 0.9, in random
-            order. All of a patient have the same age, sex, residence, nationality, occupation, smoking and BMI, and the
-            diagnosis of the first one with a probability of 0.4; nobody is admitted after death.
+        Rows are in random order. All of a patient have the same age, sex, residence, nationality, occupation, smoking
+        and BMI, and the diagnosis of the first one with a probability of 0.4; nobody is admitted after death.
         """
         patient = _patients(n, rng) if several else np.arange(n)
         people = self.draw_people(int(patient.max()) + 1, rng)
@@ -189,16 +172,10 @@ class Population:
     def admit(
         self, people: People, patient: Array, rng: np.random.Generator, several: bool, in_order: bool = False
     ) -> Admissions:
-        """Draw one admission of each of these people.
+        """Draw one admission of each of these people, among whom one with several is there as often.
 
-        Parameters
-        ----------
-        people : People, n rows
-            A person with several admissions is there as often.
-        patient : numpy.ndarray, shape (n,), int64
-            Number of the person in each row.
-        in_order : bool
-            Whether the last row of a person is the last admission; else it is the one that ends last.
+        ``patient`` has the number of the person in each row. The last admission of a person is that of the last row if
+        they are ``in_order``, else the one that ends last.
         """
         n, age, sex, smoker, bmi = len(patient), people.age, people.sex, people.smoker, people.bmi
         band = (age + 4) // 5
@@ -222,15 +199,9 @@ class Population:
         readmitted = self._readmitted(age, diagnosis, stay, smoker, discharge, rng)
         return Admissions(
             patient=patient,
-            age=age,
-            sex=sex,
-            postcode=people.postcode,
-            nationality=people.nationality,
-            occupation=people.occupation,
+            people=people,
             day=day,
             emergency=emergency,
-            smoker=smoker,
-            bmi=np.rint(bmi * 10).astype(np.int64),
             diagnosis=diagnosis,
             ward=ward,
             stay=stay,
@@ -241,8 +212,7 @@ class Population:
         )
 
     def _fact(self, name: str, diagnosis: Array) -> Array:
-        values: Array = self._facts[name].to_numpy(float)[diagnosis]
-        return values
+        return np.asarray(self._facts[name].to_numpy(float)[diagnosis])
 
     def _wards(self, age: Array, diagnosis: Array, severity: Array, rng: np.random.Generator) -> Array:
         ward = self._ward[diagnosis]
@@ -281,8 +251,7 @@ class Population:
         odds = 1.15 * np.log(self._fact("readmission", diagnosis) + 0.004) + 0.028 * (age - 60) + leave
         odds += 0.85 * np.log1p(stay) + 0.8 * smoker - 1.35
         alive = discharge != DISCHARGES.index("died")
-        again: Array = alive & (rng.random(len(age)) < 1 / (1 + np.exp(-odds)))
-        return again
+        return np.asarray(alive & (rng.random(len(age)) < 1 / (1 + np.exp(-odds))))
 
 
 def _patients(n: int, rng: np.random.Generator) -> Array:

@@ -14,6 +14,7 @@ from importlib import resources
 from pathlib import Path
 
 import numpy as np
+import pandas as pd
 import pyarrow as pa
 
 from hybrid.base.arrays import Array, Mask
@@ -95,13 +96,7 @@ class LinkedPopulation:
         self._drugs = DiscreteDistributions(_drug_weights(vocabulary))
 
     def draw(self, n: int, rng: np.random.Generator) -> tuple[People, LinkedAdmissions, Prescriptions]:
-        """Draw patients with exactly ``n`` admissions, and prescriptions.
-
-        Parameters
-        ----------
-        n : int
-            Number of admissions, 1 or more. About n/1.6 patients come with them; as many are drawn.
-        """
+        """Draw patients, as many as come with exactly ``n`` admissions (about n/1.6), and prescriptions."""
         people = self._population.draw_people(n + 100, rng)
         patient = np.repeat(np.arange(n + 100), _counts(people, rng))
         admitted = self._population.admit(people.take(patient), patient, rng, several=True, in_order=True)
@@ -114,7 +109,7 @@ class LinkedPopulation:
 
     def _prescribe(self, admissions: Admissions, rng: np.random.Generator) -> Prescriptions:
         intensive = admissions.ward == self._intensive
-        mean = 0.35 + 0.45 * np.sqrt(admissions.stay) + 0.4 * (admissions.age > 65) + 1.2 * intensive
+        mean = 0.35 + 0.45 * np.sqrt(admissions.stay) + 0.4 * (admissions.people.age > 65) + 1.2 * intensive
         number = np.minimum(rng.poisson(mean), _MOST_DRUGS)
         admission = np.repeat(np.arange(len(number)), number)
         drug = self._drugs.draw(rng, admissions.diagnosis[admission])
@@ -125,7 +120,7 @@ class LinkedPopulation:
         facts = self._vocabulary.drugs
         usual = facts["days"].to_numpy(float)[drug]
         days = np.maximum(np.rint(usual * rng.gamma(6, 1 / 6, len(drug))), 1).astype(np.int64)
-        old = admissions.age[admission] > 75
+        old = admissions.people.age[admission] > 75
         step = np.where(
             rng.random(len(drug)) < np.where(old, 0.45, 0.12), 0, np.where(rng.random(len(drug)) < 0.8, 1, 2)
         )
@@ -135,8 +130,7 @@ class LinkedPopulation:
 
 def _counts(people: People, rng: np.random.Generator) -> Array:
     mean = 0.9 + 1.1 * people.age / 80 + 0.6 * people.smoker
-    counts: Array = rng.negative_binomial(_DISPERSION, _DISPERSION / (_DISPERSION + mean))
-    return counts
+    return rng.negative_binomial(_DISPERSION, _DISPERSION / (_DISPERSION + mean))
 
 
 def _scheduled(drawn: Admissions, rng: np.random.Generator) -> Admissions:
@@ -148,7 +142,7 @@ def _scheduled(drawn: Admissions, rng: np.random.Generator) -> Admissions:
     soon = rng.integers(1, SOON + 1, len(day))
     later = SOON + 1 + rng.exponential(_LATER, len(day)).astype(np.int64)
     gap = drawn.stay + np.where(drawn.readmitted, soon, later)
-    place = _places(drawn.patient)
+    place = pd.Series(drawn.patient).groupby(drawn.patient).cumcount().to_numpy()
     for at in range(1, int(place.max(initial=0)) + 1):
         rows = np.flatnonzero(place == at)
         day[rows] = day[rows - 1] + gap[rows - 1]
@@ -156,22 +150,17 @@ def _scheduled(drawn: Admissions, rng: np.random.Generator) -> Admissions:
 
 
 def _first(drawn: Admissions, n: int) -> Admissions:
-    """The first ``n`` admissions that end in time.
-
-    The last one of a patient is followed by no readmission.
-    """
+    """The first ``n`` admissions that end in time, of which the last one of a patient is followed by no readmission."""
     kept = np.flatnonzero(drawn.day + drawn.stay < LAST_DAY)[:n]
     patient = drawn.patient[kept]
     last = np.append(patient[1:] != patient[:-1], True)
-    chosen = {name: values[kept] for name, values in vars(drawn).items() if name != "missing"}
+    chosen = {name: values[kept] for name, values in vars(drawn).items() if name not in ("missing", "people")}
     missing = {name: mask[kept] for name, mask in drawn.missing.items()}
-    return replace(drawn, **chosen | {"missing": missing, "readmitted": chosen["readmitted"] & ~last})
-
-
-def _places(patient: Array) -> Array:
-    starts = np.flatnonzero(np.append(True, patient[1:] != patient[:-1]))
-    places: Array = np.arange(len(patient)) - np.repeat(starts, np.diff(np.append(starts, len(patient))))
-    return places
+    return replace(
+        drawn,
+        people=drawn.people.take(kept),
+        **chosen | {"missing": missing, "readmitted": chosen["readmitted"] & ~last},
+    )
 
 
 def _hospital_weights(vocabulary: Vocabulary) -> Array:
@@ -189,8 +178,7 @@ def _drug_weights(vocabulary: Vocabulary) -> Array:
     letters = vocabulary.diagnoses["chapter"].str[0].to_numpy()
     given = np.array([[letter in chapters.split() for chapters in vocabulary.drugs["chapters"]] for letter in letters])
     spread = rng_for(0, "drugs of a diagnosis").gamma(1.5, 1, given.shape)
-    weights: Array = np.where(given, spread, 0.02) * vocabulary.drugs["weight"].to_numpy(float)
-    return weights
+    return np.asarray(np.where(given, spread, 0.02) * vocabulary.drugs["weight"].to_numpy(float))
 
 
 MOST_ADMISSIONS = 5_000_000
@@ -202,19 +190,10 @@ _YEAR = 2023
 def write_linked_demo(
     folder: Path, admissions: int = 20_000, seed: int = 20240501, format: FileFormat = "csv"
 ) -> dict[str, int]:
-    """Write simulated patients, admissions, prescriptions and hospitals, with hierarchies and a config.
+    """Write simulated patients, 1 to 5,000,000 admissions, prescriptions and hospitals, with hierarchies and a config.
 
-    Parameters
-    ----------
-    folder : Path
-        Created if it does not exist. Gets a file per table, ``hierarchies/*`` and ``config.yaml``; files of these names
-        are replaced.
-    admissions : int
-        Number of admissions, 1..5,000,000.
-    seed : int
-        The same seed and number give the same bytes (with the same versions of NumPy and PyArrow).
-    format : "csv" or "parquet"
-        How the tables are written.
+    Files of these names in ``folder`` are replaced. The same seed and number give the same bytes (with the same
+    versions of NumPy and PyArrow).
     """
     refuse_range(admissions, seed, MOST_ADMISSIONS, " admissions of linked tables")
     vocabulary = load()

@@ -144,22 +144,11 @@ def write_demo(
     *,
     several: bool = False,
 ) -> Path:
-    """Write simulated hospital admissions, their hierarchies and a config into ``folder``.
+    """Write 1 to 1e9 simulated hospital admissions, their hierarchies and a config into ``folder``.
 
-    Parameters
-    ----------
-    folder : Path
-        Created if it does not exist. Gets ``admissions.csv`` (or ``.parquet``), ``hierarchies/*`` and
-        ``config.yaml``; files of these names are replaced.
-    rows : int
-        Number of admissions, 1..1e9.
-    seed : int
-        The same seed and rows give the same bytes (with the same versions of NumPy and PyArrow).
-    format : "csv" or "parquet"
-        How the table is written.
-    several : bool
-        Whether patients have several admissions, as ``hybrid demo`` writes them (then the config names the person), or
-        one each.
+    Files of these names are replaced. The same seed and rows give the same bytes (with the same versions of NumPy and
+    PyArrow). ``several``: patients have several admissions, as ``hybrid demo`` writes them (then the config names the
+    person), or one each.
     """
     refuse_range(rows, seed)
     vocabulary = load()
@@ -185,6 +174,8 @@ def _batches(vocabulary: Vocabulary, rows: int, seed: int, several: bool) -> Ite
 
 
 def _to_arrow(drawn: Admissions, vocabulary: Vocabulary, patient_ids: pa.Array) -> pa.RecordBatch:
+    people = drawn.people
+
     def named(name: str, codes: Array, values: list[str]) -> pa.Array:
         return texts(codes, values, drawn.missing.get(name))
 
@@ -193,15 +184,15 @@ def _to_arrow(drawn: Admissions, vocabulary: Vocabulary, patient_ids: pa.Array) 
 
     columns = {
         "patient_id": patient_ids,
-        "age": pa.array(drawn.age.astype(np.int16)),
-        "sex": named("sex", drawn.sex, list(SEXES)),
-        "postcode": named("postcode", drawn.postcode, vocabulary.postcodes),
-        "nationality": named("nationality", drawn.nationality, vocabulary.nationalities["nationality"].tolist()),
-        "occupation": named("occupation", drawn.occupation, vocabulary.occupations["occupation"].tolist()),
+        "age": pa.array(people.age.astype(np.int16)),
+        "sex": named("sex", people.sex, list(SEXES)),
+        "postcode": named("postcode", people.postcode, vocabulary.postcodes),
+        "nationality": named("nationality", people.nationality, vocabulary.nationalities["nationality"].tolist()),
+        "occupation": named("occupation", people.occupation, vocabulary.occupations["occupation"].tolist()),
         "admission_date": dates(drawn.day),
         "emergency": pa.array(drawn.emergency),
-        "smoker": flags("smoker", drawn.smoker),
-        "bmi": fixed_point(drawn.bmi, 1, drawn.missing["bmi"]),
+        "smoker": flags("smoker", people.smoker),
+        "bmi": fixed_point(np.rint(people.bmi * 10).astype(np.int64), 1, drawn.missing["bmi"]),
         "diagnosis": named("diagnosis", drawn.diagnosis, vocabulary.diagnoses["code"].tolist()),
         "ward": named("ward", drawn.ward, vocabulary.wards),
         "length_of_stay": pa.array(drawn.stay.astype(np.int16)),

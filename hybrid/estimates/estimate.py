@@ -11,7 +11,7 @@ from hybrid.estimates.combine import Estimates, combine
 from hybrid.estimates.formula import Design, ModelFormula
 from hybrid.estimates.models import fit
 from hybrid.estimates.survey import Survey
-from hybrid.table.numbered import TABLE_NUMBER
+from hybrid.table.surrogates import TABLE_NUMBER
 
 if TYPE_CHECKING:
     import pandas as pd

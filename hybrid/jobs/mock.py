@@ -11,7 +11,7 @@ from hybrid.base.manifest import MANIFEST
 from hybrid.base.ownership import check_replaceable, seal
 from hybrid.base.rng import fresh_seed, rng_for
 from hybrid.mocks import MockStatement, mock_tables
-from hybrid.mocks.domains import MockedColumn, mocked_columns
+from hybrid.mocks.draw import MockedColumn, mocked_columns
 from hybrid.mocks.statement import file_stem
 from hybrid.pipeline.config import RunConfig
 from hybrid.pipeline.private_generation import account_of

@@ -6,8 +6,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any
 
-from hybrid.mocks.domains import Origin
-from hybrid.mocks.draw import MockTable, MockTables
+from hybrid.mocks.draw import MockTable, MockTables, Origin
 from hybrid.pipeline.config import SINGLE, RunConfig
 from hybrid.pipeline.roles import undecided_columns
 from hybrid.privacy.accounting import Budget, at_most

@@ -16,7 +16,7 @@ from hybrid.pipeline.refusals import TABLES, refusal
 from hybrid.synthesize.registry import require
 from hybrid.table import Table
 from hybrid.table.holders import n_with_key
-from hybrid.table.numbered import TABLE_NUMBER
+from hybrid.table.surrogates import TABLE_NUMBER
 
 if TYPE_CHECKING:
     from hybrid.pipeline.table_run import TableRun

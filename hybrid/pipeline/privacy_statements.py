@@ -179,7 +179,7 @@ def explain_generator(basis: StatementBasis, listed: Container[str]) -> Explanat
         return None
     (epsilon, delta), name = budget, config.synthesize.generator
     made = engine(name, config.synthesize.resolve())
-    secure_noise, bypassed = getattr(made, "secure_noise", False), getattr(made, "bypasses_noise", False)
+    secure_noise, bypassed = made.secure_noise, made.bypasses_noise
     looked_at = basis.protected or config.anonymize is not None or config.sample.method == "stratified"
     looked_at |= any(constraint.learns != "nothing" for constraint in config.constraints)
     post = config.transition is not None and config.transition.order == "post"

@@ -17,7 +17,7 @@ from hybrid.synthesize.registry import REGISTRY, sequence_generators
 from hybrid.table import Role
 from hybrid.table.data_options import EACH_ROW
 from hybrid.table.file_formats import output_suffix
-from hybrid.table.numbered import TABLE_NUMBER
+from hybrid.table.surrogates import TABLE_NUMBER
 
 if TYPE_CHECKING:
     from hybrid.pipeline.config import RunConfig

@@ -14,8 +14,7 @@ from hybrid.pipeline.inputs import Sources
 from hybrid.pipeline.links import LinkOptions, ThroughOptions
 from hybrid.pipeline.sources import pairs_of, preferred_first
 from hybrid.table import DTYPES, Table
-from hybrid.table.numbered import numbered, table_numbers
-from hybrid.table.surrogates import with_surrogates
+from hybrid.table.surrogates import numbered, table_numbers, with_surrogates
 
 
 def with_keys(

@@ -47,8 +47,8 @@ from hybrid.publication.policy import Policy, load_policy
 from hybrid.publication.power import Power
 from hybrid.sample import Sampled
 from hybrid.table import Column, Table
-from hybrid.table.numbered import with_table_numbers
 from hybrid.table.split import Parts
+from hybrid.table.surrogates import with_table_numbers
 from hybrid.table.write import Layout
 from hybrid.transition.disclosure import GiveAway
 from hybrid.transition.protocol import Restored

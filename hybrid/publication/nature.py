@@ -8,7 +8,7 @@ from typing import Any
 from hybrid.anonymize.result import AnonymizationResult
 from hybrid.publication.guarantee import makes_labels
 from hybrid.publication.private_words import budget_words, is_dp
-from hybrid.table.numbered import TABLE_NUMBER
+from hybrid.table.surrogates import TABLE_NUMBER
 
 KEYWORD = "synthetic data"
 """Keyword of descriptions of synthetic tables."""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, fields
 from typing import Any, Literal
 
@@ -59,26 +59,17 @@ class SampleOptions(Options):
         return by
 
 
-def bernoulli_quotas(sizes: Counts, options: SampleOptions, rng: np.random.Generator) -> tuple[Counts, float]:
-    """Records to keep of each stratum, drawn from Binomial(size, beta), and the expected total."""
-    return rng.binomial(sizes, options.beta), float((options.beta * sizes).sum())
-
-
-def simple_quotas(sizes: Counts, options: SampleOptions, rng: np.random.Generator) -> tuple[Counts, float]:  # noqa: ARG001
-    """Records to keep of each stratum, beta times its size rounded to the nearest, and the total."""
-    rounded = np.round(options.beta * sizes)
-    return rounded.astype(np.int64), float(rounded.sum())
-
-
-def stratified_quotas(sizes: Counts, options: SampleOptions, rng: np.random.Generator) -> tuple[Counts, float]:
+def quotas_of(sizes: Counts, options: SampleOptions, rng: np.random.Generator) -> tuple[Counts, float]:
     """Records to keep of each stratum, and the expected total, minima included.
 
-    Proportional allocation keeps beta times the size, rounded up or down at random so that it is exact in expectation;
-    independent allocation draws from Binomial(size, beta).
+    Beta times the size: rounded to the nearest; of a proportional allocation rounded up or down at random, so that it
+    is exact in expectation; else drawn from Binomial(size, beta).
     """
-    share = options.beta * sizes
-    least = np.minimum(options.minimum, sizes)
-    if options.allocation == "proportional":
+    share, minimum = options.beta * sizes, options.minimum if options.method == "stratified" else 0
+    if options.method == "simple":
+        return np.round(share).astype(np.int64), float(np.round(share).sum())
+    least = np.minimum(minimum, sizes)
+    if options.method == "stratified" and options.allocation == "proportional":
         whole = np.floor(share)
         drawn = (whole + (rng.random(len(sizes)) < share - whole)).astype(np.int64)
         return np.maximum(drawn, least), float(np.where(least <= whole, share, least).sum())
@@ -86,20 +77,13 @@ def stratified_quotas(sizes: Counts, options: SampleOptions, rng: np.random.Gene
 
 
 def expected_maximum(sizes: Counts, beta: float, least: Counts) -> float:
-    """Sum over strata of E max(X, m), X ~ Binomial(n, beta).
+    """Sum over strata of E max(X, m), X ~ Binomial(n, beta), of n records each and m the least number kept of them.
 
     E max(X, m) = m P(X <= m) + E[X; X > m], and E[X; X > m] = n beta P(Y >= m) with Y ~ Binomial(n - 1, beta), because
     x C(n, x) = n C(n - 1, x - 1).
-
-    Parameters
-    ----------
-    sizes : numpy.ndarray, shape (n_strata,), int
-        n, the records of each stratum.
-    beta : float
-        Probability of each record, in (0, 1].
-    least : numpy.ndarray, shape (n_strata,), int
-        m, the least number kept of each stratum, 0..n.
     """
+    if not least.any():
+        return float((sizes * beta).sum())
     from scipy.stats import binom
 
     below = least * binom.cdf(least, sizes, beta)
@@ -121,8 +105,7 @@ def strata_of(table: Table, options: SampleOptions) -> Codes:
             hint="set sample.by to column names, or sample.method: beta",
         )
     require_columns(table, options.by, "sample.by")
-    strata: Codes = table.frame.groupby(options.by, dropna=False, observed=True, sort=False).ngroup().to_numpy()
-    return strata
+    return np.asarray(table.frame.groupby(options.by, dropna=False, observed=True, sort=False).ngroup().to_numpy())
 
 
 def require_columns(table: Table, names: Sequence[str], key: str) -> None:
@@ -148,13 +131,7 @@ class GroupShare:
 
 
 def group_shares(table: Table, kept: Rows | None, columns: Sequence[str]) -> tuple[GroupShare, ...]:
-    """Shares of every group of some columns.
-
-    Parameters
-    ----------
-    kept : numpy.ndarray, shape (n_kept,), int, or None
-        Positions of the kept records; None: all.
-    """
+    """Shares of every group of some columns, before and after; ``kept``: positions of the kept records, None: all."""
     require_columns(table, columns, "sample.groups")
     shares: list[GroupShare] = []
     whose = row_holders(table)
@@ -175,17 +152,6 @@ def group_shares(table: Table, kept: Rows | None, columns: Sequence[str]) -> tup
         found = zip(names, before.tolist(), after.tolist(), people.tolist(), strict=True)
         shares.extend(GroupShare(name, *one) for one in found if one[1])
     return tuple(shares)
-
-
-Quotas = Callable[[Counts, SampleOptions, np.random.Generator], tuple[Counts, float]]
-"""From the strata's sizes to the records to keep of each, and their expected total."""
-
-METHODS: dict[str, Quotas] = {
-    "beta": bernoulli_quotas,
-    "simple": simple_quotas,
-    "stratified": stratified_quotas,
-}
-"""Every way to sample; ``none`` keeps all records."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -234,20 +200,7 @@ class SampledTable(DrawnSample):
 
 
 def sample(anonymized: AnonymizedTable, options: SampleOptions, rng: np.random.Generator) -> Sampled:
-    """Draw a sample of the anonymized records.
-
-    Parameters
-    ----------
-    anonymized : AnonymizedTable, n records
-        What to draw from.
-    options : SampleOptions
-        Method, share, strata and declared groups.
-
-    Returns
-    -------
-    Sampled
-        At least one record, in the order of the input, with expected and actual size.
-    """
+    """Draw a sample of the anonymized records: at least one, in their order, with expected and actual size."""
     original = anonymized.originals
     if options.method == "stratified" and options.by == "equivalence_class":
         strata = anonymized.class_ids
@@ -267,13 +220,7 @@ def sample_before(table: Table, options: SampleOptions, rng: np.random.Generator
 
 
 def sample_table(table: Table, options: SampleOptions, rng: np.random.Generator) -> Table:
-    """Draw a sample of records that are not anonymized.
-
-    Parameters
-    ----------
-    table, options, rng
-        As for :func:`sample`; there are no equivalence classes to stratify by.
-    """
+    """Draw a sample of records that are not anonymized, so that there are no classes to stratify by."""
     kept, _ = _draw(strata_of(table, options), table, options, rng)
     return table if kept is None else table.take(kept)
 
@@ -314,7 +261,7 @@ def _draw_units(strata: Codes, options: SampleOptions, rng: np.random.Generator)
     if options.method == "none":
         return None, float(n)
     sizes = np.bincount(strata)
-    quotas, expected = METHODS[options.method](sizes, options, rng)
+    quotas, expected = quotas_of(sizes, options, rng)
     kept = _choose(strata, sizes, quotas, rng)
     if not len(kept):
         raise DataError(

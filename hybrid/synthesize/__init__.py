@@ -19,16 +19,12 @@ if TYPE_CHECKING:
 
 _HOME = {
     "REGISTRY": "registry",
-    "Encoded": "protocol",
-    "Encoding": "protocol",
-    "Feature": "protocol",
     "FittedGenerator": "fitted",
-    "Generator": "protocol",
-    "Model": "protocol",
     "SynthesizeOptions": "options",
     "availability": "registry",
     "fit": "fitted",
 }
+"""Module of each public name that :mod:`hybrid.synthesize.protocol` does not have."""
 
 __all__ = [
     "REGISTRY",
@@ -46,9 +42,9 @@ __all__ = [
 
 def __getattr__(name: str) -> Any:
     """Import a public name when it is first used."""
-    if name not in _HOME:
+    if name not in __all__:
         raise AttributeError(f"module 'hybrid.synthesize' has no attribute {name!r}")
-    return getattr(import_module(f"hybrid.synthesize.{_HOME[name]}"), name)
+    return getattr(import_module(f"hybrid.synthesize.{_HOME.get(name, 'protocol')}"), name)
 
 
 make_callable(__name__, "hybrid.python.synthesis")

@@ -18,6 +18,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -211,10 +212,13 @@ def _fit(values: pd.Series, column: Column, encoding: Encoding) -> _Part:
 
 
 def _discrete(values: pd.Series, column: Column, missing: bool) -> _Discrete:
-    distinct = values.dropna().drop_duplicates().sort_values()
-    ordered = column.kind.is_continuous or bool(getattr(values.dtype, "ordered", False))
-    levels = pd.Series([*distinct, None] if missing else list(distinct), dtype=values.dtype)
-    return _Discrete(Feature(column.name, len(levels), ordered, missing, column.target), levels)
+    return _of_states(list(values.dropna().drop_duplicates().sort_values()), values.dtype, column, missing)
+
+
+def _of_states(states: list[Any], dtype: Any, column: Column, missing: bool, public: bool = False) -> _Discrete:
+    levels = pd.Series([*states, None] if missing else states, dtype=dtype)
+    ordered = column.kind.is_continuous or bool(getattr(dtype, "ordered", False))
+    return _Discrete(Feature(column.name, len(levels), ordered, missing, column.target, public), levels)
 
 
 def _listed(values: pd.Series, column: Column, domain: Array) -> _Discrete:
@@ -230,10 +234,7 @@ def _listed(values: pd.Series, column: Column, domain: Array) -> _Discrete:
             f"column {column.name!r}: {int(values[strange].nunique())} values are not in its listed domain",
             hint="add them to the column's hierarchy file",
         )
-    missing = bool(values.isna().any())
-    levels = pd.Series([*states, None] if missing else states, dtype=dtype)
-    ordered = column.kind.is_continuous or bool(getattr(dtype, "ordered", False))
-    return _Discrete(Feature(column.name, len(levels), ordered, missing, column.target, public=True), levels)
+    return _of_states(states, dtype, column, bool(values.isna().any()), public=True)
 
 
 def _grid(known: pd.Series, distinct: pd.Series, column: Column, feature: Feature) -> _Grid | None:

@@ -56,12 +56,7 @@ SLOW_SECONDS = 3600.0
 def estimate(table: Table, options: SynthesizeOptions) -> tuple[Cost, list[tuple[str, int]]]:
     """Estimated cost of training on a table here, and its columns with their numbers of states, most first.
 
-    Parameters
-    ----------
-    table : Table, 1 row or more
-        No identifiers; what the generator learns from is about as large.
-    options : SynthesizeOptions
-        The generator must not be ``none``.
+    The table has one row or more and no identifiers; what the generator learns from is about as large.
     """
     cost, features = reference_cost(table, options)
     widths = sorted(((feature.name, feature.n_levels) for feature in features), key=lambda one: -one[1])

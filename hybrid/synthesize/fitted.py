@@ -12,31 +12,138 @@ from typing import Any, cast
 
 import numpy as np
 
-from hybrid.base.arrays import Array
+from hybrid.base.arrays import Array, Mask
 from hybrid.base.errors import GeneratorError, HybridError
 from hybrid.base.hashing import LIBRARIES, code_version, fingerprint, library_versions
 from hybrid.base.manifest import PACKAGE
 from hybrid.base.options import Options
 from hybrid.base.progress import Progress, silent
 from hybrid.base.rng import rng_for
-from hybrid.synthesize.arrangement import Arrangement, arranged, below, known_states
 from hybrid.synthesize.codec import Codec
 from hybrid.synthesize.isolation import environments
 from hybrid.synthesize.isolation.job import IsolatedModel, WorkerLimits, learn_isolated
 from hybrid.synthesize.options import SynthesizeOptions
-from hybrid.synthesize.protocol import Encoded, Generator, InspectableGenerator, Model, ParentsModel
+from hybrid.synthesize.protocol import (
+    Children,
+    DrawnColumns,
+    Encoded,
+    Feature,
+    Generator,
+    InspectableGenerator,
+    Model,
+    ParentsModel,
+)
 from hybrid.synthesize.registry import Capabilities, distributions, is_here, require, sequence_generators
 from hybrid.synthesize.snapshots import Snapshots, drawn_level, training_options
 from hybrid.table import Table
+from hybrid.table.persons import person_groups
+
+
+@dataclass(frozen=True)
+class Arrangement:
+    """Places of encoded columns among those of persons and of rows."""
+
+    features: tuple[Feature, ...]
+    """The codec's."""
+    static: Mask
+    """Columns of persons; shape (n_features,), bool."""
+    holes: tuple[int, ...]
+    """Columns of persons that single rows may lack: a flag of each is among the last columns of the rows."""
+
+    def whole(self, drawn: DrawnColumns) -> list[Array]:
+        """Columns of the table in the codec's order, from drawn persons and rows."""
+        persons, rows = iter(drawn.parents), iter(drawn.rows)
+        columns = [np.repeat(next(persons), drawn.counts) if static else next(rows) for static in self.static]
+        for at, flag in zip(self.holes, rows, strict=True):
+            feature = self.features[at]
+            columns[at] = np.where(flag == 1, feature.n_levels - 1 if feature.is_discrete else np.nan, columns[at])
+        return columns
+
+
+def arranged(whole: Encoded, static: Mask, order: int | None) -> tuple[Children, Arrangement]:
+    """Arrange encoded rows by person, in their order.
+
+    Of a ``static`` column the first known value is the person's; where rows of a person lack it, a flag becomes a
+    column of the rows. ``order`` is the position of the column that orders the rows; one of persons does not.
+    """
+    order = None if order is None or static[order] else order
+    groups = person_groups(whole.persons)
+    rows = np.lexsort([groups] if order is None else [missing_last(whole.columns[order]), groups])
+    counts = np.bincount(groups)
+    owner, of_person, of_row, holes = np.repeat(np.arange(len(counts)), counts), [], [], []
+    for at, (feature, column) in enumerate(zip(whole.features, whole.columns, strict=True)):
+        values = column[rows]
+        if not static[at]:
+            of_row.append((feature, values))
+            continue
+        missing = _missing(feature, values)
+        first = np.cumsum(counts) - counts
+        owners, places = np.unique(owner[~missing], return_index=True)
+        first[owners] = np.flatnonzero(~missing)[places]
+        of_person.append((feature, values[first]))
+        if (missing & ~missing[first][owner]).any():
+            holes.append((at, missing))
+    flags = [(Feature(f"{whole.features[at].name} is missing", 2, False, False), m.astype(np.int32)) for at, m in holes]
+    persons = whole.persons[rows]
+    data = Children(
+        *_apart([*of_row, *flags]),
+        persons,
+        parents=Encoded(*_apart(of_person), persons[np.cumsum(counts) - counts]),
+        counts=counts,
+        order=None if order is None else int((~static[:order]).sum()),
+    )
+    return data, Arrangement(tuple(whole.features), static, tuple(at for at, _ in holes))
+
+
+def below(parents: Encoded, rows: Encoded, order: int | None) -> Children:
+    """Arrange encoded rows by parent, in their order.
+
+    ``rows.persons`` has the position of each row's parent, ``order`` is that of the column that orders the rows.
+    """
+    owners, who = rows.persons, person_groups(parents.persons)
+    places = np.lexsort([*([] if order is None else [missing_last(rows.columns[order])]), owners])
+    columns, counts = [column[places] for column in rows.columns], np.bincount(owners, minlength=len(who))
+    known = Encoded(parents.features, parents.columns, who)
+    of = who[owners[places]]
+    return Children(rows.features, columns, of, parents=known, counts=counts, order=order, given=True)
+
+
+def known_states(parents: Encoded, rng: np.random.Generator) -> list[Array]:
+    """Columns of parents, unseen states replaced by random ones."""
+    return [_seen(feature, column, rng) for feature, column in zip(parents.features, parents.columns, strict=True)]
+
+
+def missing_last(values: Array) -> Array:
+    """Numbers that sort a column, missing values last; shape (n,), float64."""
+    numbers = values.astype(np.float64)
+    return np.where(np.isnan(numbers), np.inf, numbers)
+
+
+def _apart(pairs: Sequence[tuple[Feature, Array]]) -> tuple[list[Feature], list[Array]]:
+    return [feature for feature, _ in pairs], [values for _, values in pairs]
+
+
+def _missing(feature: Feature, values: Array) -> Mask:
+    """Mask of missing values of an encoded column; shape (n,)."""
+    if not feature.is_discrete:
+        return np.isnan(values)
+    return np.asarray(values == (feature.n_levels - 1 if feature.missing else -1))
+
+
+def _seen(feature: Feature, column: Array, rng: np.random.Generator) -> Array:
+    if not feature.is_discrete:
+        return column
+    strange = (column < 0) | (column >= feature.n_levels)
+    drawn = rng.integers(feature.n_levels, size=len(column)).astype(column.dtype)
+    return np.where(strange, drawn, column)
+
 
 logger = logging.getLogger(__name__)
 
 
 @dataclass(frozen=True)
 class TrainingRecord:
-    """Provenance of a model.
-
-    Equal but for ``seconds``: equal models on a CPU.
+    """Provenance of a model; equal but for ``seconds``: equal models on a CPU.
 
     ``trained_on`` is the fingerprint of the table, ``options`` the generator's own, ``versions`` those
     of this package, of the libraries it was trained with, and of the managed environment if it was trained in one.
@@ -92,11 +199,8 @@ class FittedGenerator:
     def sample(self, n: int, seed: int) -> Table:
         """Draw exactly ``n`` (0 or more) new rows, or (1 or more) persons with all their rows where those were learned.
 
-        Returns
-        -------
-        Table
-            With the schema, dtypes, categories and precision of the table learned from. Of persons with the person of
-            each row (0, 1, ...): their rows are adjacent, and in order. The same seed gives the same rows.
+        With the schema, dtypes, categories and precision of the table learned from. Of persons with the person of each
+        row (0, 1, ...): their rows are adjacent, and in order. The same seed gives the same rows.
         """
         if n < 0:
             raise ValueError("n must not be negative")
@@ -113,20 +217,10 @@ class FittedGenerator:
         return self.codec.decode([column[:n] for column in drawn.rows] if n == 0 else drawn.rows, n)
 
     def sample_below(self, parents: Table, seed: int) -> Table:
-        """Draw the rows of all given parents.
+        """Draw the rows of all given parents, which have the columns of those learned from; some may get none.
 
-        Parameters
-        ----------
-        parents : Table, 1 row or more
-            With the columns of the parents learned from.
-        seed : int
-            The same parents and seed give the same rows.
-
-        Returns
-        -------
-        Table
-            ``persons`` has the position of each row's parent, ascending; parents may have no rows. Rows of a parent are
-            in order.
+        ``persons`` has the position of each row's parent, ascending; rows of a parent are in order. The same parents
+        and seed give the same rows.
         """
         assert self.parents is not None
         encoded = self.parents.encode(parents, rng_for(seed, "encode parents"))
@@ -148,53 +242,23 @@ def fit(
     *,
     static: Sequence[str] | None = None,
     parents: Table | None = None,
+    all_levels: bool = False,
 ) -> FittedGenerator:
-    """Train the generator that ``options`` names.
+    """Train the generator that ``options`` names on a table of one row or more, without identifiers.
 
-    Parameters
-    ----------
-    table : Table, 1 row or more
-        No identifiers. Missing values are allowed everywhere. Rows of a person, or of a parent, are in the order of the
-        column that the schema marks, or in the table's order.
-    options : SynthesizeOptions
-        The generator must not be ``none``.
-    seed : int
-        0 or more. The same seed, table, options and versions give the same model.
-    unfinished : Path, optional
-        A private folder for checkpoints; only ever the same for the same table, options, seed and versions. A
-        generator with checkpoints continues from the last one in it.
-    static : sequence of str, optional
-        Learn persons with all their rows: columns with one known value per person, the first of which is learned.
-        Not given: each row has a parent of its own, without columns.
-    parents : Table, optional
-        Learn rows given their parents: the table has no columns of theirs, and ``persons`` has the position of each
-        row's parent. No identifiers; ``persons`` of the parents has the person of each, which several may share.
+    The same seed (0 or more), table, options and versions give the same model. Missing values are allowed everywhere.
+    ``unfinished`` is a private folder for checkpoints, only ever the same for the same of these; a generator with
+    checkpoints continues from the last one in it.
 
-    Raises
-    ------
-    MissingExtraError
-        The generator's packages are not installed.
-    DataError
-        The table has no rows, no columns, or infinite numbers.
-    GeneratorError
-        Training failed, the table has identifiers, or the generator learns single rows only.
+    ``static``: learn persons with all their rows, in the order of the column that the schema marks, or in the table's
+    order; columns with one known value per person, the first of which is learned. ``parents``: learn rows given their
+    parents, without identifiers; the table has no columns of theirs, its ``persons`` has the position of each row's
+    parent, and those of the parents the person of each, which several may share. With neither each row has a parent of
+    its own, without columns.
+
+    ``all_levels``: snapshots of all levels stay, of which :meth:`FittedGenerator.at` chooses one. MissingExtraError,
+    DataError or GeneratorError where there is nothing to train with, nothing to learn from, or training failed.
     """
-    found = fit_all_levels(table, options, seed, progress, unfinished, domains, static=static, parents=parents)
-    return found.at(drawn_level(options.resolve()))
-
-
-def fit_all_levels(
-    table: Table,
-    options: SynthesizeOptions,
-    seed: int,
-    progress: Progress = silent,
-    unfinished: Path | None = None,
-    domains: Mapping[str, Array] | None = None,
-    *,
-    static: Sequence[str] | None = None,
-    parents: Table | None = None,
-) -> FittedGenerator:
-    """As :func:`fit`, with the snapshots of all levels: :meth:`FittedGenerator.at` chooses one."""
     generator, own = options.engine, training_options(options.resolve())
     is_flat = static is None and parents is None
     if not is_flat and (table.rows_are_persons or not Capabilities.of(generator).persons):
@@ -223,7 +287,8 @@ def fit_all_levels(
         versions=library_versions(PACKAGE) | versions_of(generator),
         seconds=time.perf_counter() - started,
     )
-    return FittedGenerator(generator.name, codec, model, record, tuple(curve.points), arrangement, above)
+    fitted = FittedGenerator(generator.name, codec, model, record, tuple(curve.points), arrangement, above)
+    return fitted if all_levels else fitted.at(drawn_level(options.resolve()))
 
 
 def versions_of(generator: Generator) -> dict[str, str]:
@@ -301,21 +366,10 @@ def blamed_on(name: str, what: str) -> Iterator[None]:
 
 
 def log_odds(fitted: FittedGenerator, generator: Generator, people: Table, reference: Table, seed: int) -> Array:
-    """Evidence of a model about records, for an attacker who holds it.
+    """Evidence of a model about records, for an attacker who holds it; shape (n,), all 0 where no column varies.
 
-    Parameters
-    ----------
-    people : Table, n rows
-        Records in the columns learned from.
-    reference : Table, 1 row or more
-        Records of other people of the population.
-    seed : int
-        The same seed gives the same numbers.
-
-    Returns
-    -------
-    numpy.ndarray, shape (n,)
-        The larger, the more a record looks like one learned from. All 0 where no column varies.
+    The larger, the more a record looks like one learned from; corrected by ``reference``, records of other people of
+    the population.
     """
     assert isinstance(generator, InspectableGenerator)
     model = fitted.model

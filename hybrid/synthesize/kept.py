@@ -10,7 +10,7 @@ from hybrid.base.errors import GeneratorError
 from hybrid.base.hashing import fingerprint
 from hybrid.base.progress import Progress, silent
 from hybrid.store import Store
-from hybrid.synthesize.fitted import FittedGenerator, fit_all_levels, model_version
+from hybrid.synthesize.fitted import FittedGenerator, fit, model_version
 from hybrid.synthesize.options import SynthesizeOptions
 from hybrid.synthesize.registry import require
 from hybrid.synthesize.snapshots import drawn_level, training_options
@@ -32,18 +32,12 @@ def fit_or_reuse(
     parents: Table | None = None,
     only_kept: bool = False,
 ) -> FittedGenerator:
-    """Fit a generator, or reuse a stored model or checkpoint.
-
-    As :func:`hybrid.synthesize.fit`, with a store that keeps trained models and the checkpoints of unfinished ones.
+    """Fit a generator as :func:`hybrid.synthesize.fit`, or reuse a model that a store keeps, or a checkpoint.
 
     The key of a model covers the content of table and parents, the generator's options, the seed, the code of this
     package and the versions of the libraries it is trained with; the number of drawn rows, their condition, the limits
-    of its process and the level among the snapshots of one training do not count.
-
-    Parameters
-    ----------
-    only_kept : bool
-        Refuse to train: without a kept model nothing is drawn.
+    of its process and the level among the snapshots of one training do not count. ``only_kept`` refuses to train:
+    without a kept model nothing is drawn.
     """
     generator, own = options.engine, options.resolve()
     require(generator)
@@ -54,7 +48,7 @@ def fit_or_reuse(
 
     def train() -> FittedGenerator:
         left = store.unfinished(STAGE, key) if key and generator.requires else None
-        return fit_all_levels(table, options, seed, progress, left, domains, static=static, parents=parents)
+        return fit(table, options, seed, progress, left, domains, static=static, parents=parents, all_levels=True)
 
     fitted = _kept(store, key, train, generator.name, only_kept)
     return fitted.at(drawn_level(own)).limited(options.limits)

@@ -184,23 +184,29 @@ class AccountedModel(Model, Protocol):
 
 
 class Generator(Protocol):
-    """Generator with its description, options, requirements and training."""
+    """Generator with its description, options, requirements and training; the defaults are those of one of our own."""
 
     name: ClassVar[str]
     title: ClassVar[str]
     """One line that says what it is, with its source."""
-    licence: ClassVar[str]
+    licence: ClassVar[str] = "Apache-2.0"
     """The licence of what does the work."""
-    requires: ClassVar[tuple[str, ...]]
+    requires: ClassVar[tuple[str, ...]] = ()
     """Import names of the packages it needs beyond the core."""
-    extra: ClassVar[str | None]
+    extra: ClassVar[str | None] = None
     """The extra of this package that installs them; None if they cannot live beside the core."""
-    environment: ClassVar[str | None]
+    environment: ClassVar[str | None] = None
     """The managed environment that has them too; None if nothing is needed."""
-    resumes: ClassVar[bool]
+    resumes: ClassVar[bool] = False
     """True if interrupted training can continue from the checkpoints of :meth:`learn`."""
+    learns_parents: ClassVar[bool] = False
+    """True if it learns rows below parents, too, and its models draw them (:class:`ParentsModel`)."""
+    secure_noise: ClassVar[bool] = False
+    """True if its noise comes from a secure source that no seed repeats."""
+    bypasses_noise: ClassVar[bool] = False
+    """True if something in it reads records past the noise of its budget."""
     Options: ClassVar[type[Options]]
-    presets: ClassVar[Mapping[str, Mapping[str, Any]]]
+    presets: ClassVar[Mapping[str, Mapping[str, Any]]] = {"default": {}}
     """Named settings of the options; ``default`` is always there."""
 
     def encoding(self, options: Any) -> Encoding:

@@ -11,10 +11,9 @@ from typing import Any
 
 from hybrid.base.errors import MissingExtraError
 from hybrid.base.options import Options, meanings
-from hybrid.synthesize.generators.aim import Aim
 from hybrid.synthesize.generators.baynet import Baynet, Privbayes
 from hybrid.synthesize.generators.cart import Cart
-from hybrid.synthesize.generators.mst import Mst
+from hybrid.synthesize.generators.noisy_marginals import Aim, Mst
 from hybrid.synthesize.generators.realtabformer import Realtabformer
 from hybrid.synthesize.generators.sdv import Copula, Ctgan, Tvae
 from hybrid.synthesize.generators.synthcity import Adsgan, Dpgan, Pategan, Rtvae, SynthcityDdpm
@@ -70,8 +69,8 @@ class Capabilities:
 
     @classmethod
     def of(cls, generator: Generator) -> Capabilities:
-        private = "epsilon" in generator.Options.model_fields and getattr(generator, "secure_noise", False)
-        return cls(getattr(generator, "learns_parents", False), generator.resumes, private)
+        private = "epsilon" in generator.Options.model_fields and generator.secure_noise
+        return cls(generator.learns_parents, generator.resumes, private)
 
     @property
     def words(self) -> str:

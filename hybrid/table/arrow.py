@@ -21,16 +21,14 @@ _DICTIONARY = re.compile(r"dictionary<values=(.+), indices=(\w+), ordered=([01])
 
 def is_text(arrow_type: pa.DataType) -> bool:
     """True if a column of this type is parsed from texts."""
-    plain = arrow_type.value_type if pa.types.is_dictionary(arrow_type) else arrow_type
+    plain = plain_type(arrow_type)
     return bool(pa.types.is_string(plain) or pa.types.is_large_string(plain) or pa.types.is_null(plain))
 
 
 def kind_of(arrow_type: pa.DataType) -> tuple[Kind | None, ColumnFormat]:
     """Kind and CSV format of a column that is not text; no kind where its type is not supported."""
-    if pa.types.is_dictionary(arrow_type):
-        return kind_of(arrow_type.value_type)
     for kind in Kind:
-        shape = kind.type.format_of(arrow_type)
+        shape = kind.type.format_of(plain_type(arrow_type))
         if shape is not None:
             return kind, shape
     return None, ColumnFormat()
@@ -57,24 +55,13 @@ def plain_type(found: pa.DataType) -> pa.DataType:
 
 
 def content_order(content: pa.Table, names: Sequence[str]) -> Array:
-    """Order of rows by their content, so that nothing is left of any other order.
+    """Order of rows by their content, so that nothing is left of any other order; shape (n,), int64.
 
-    Parameters
-    ----------
-    content : pyarrow.Table, n rows
-        The columns that decide.
-    names : sequence of str
-        Those that decide first.
-
-    Returns
-    -------
-    numpy.ndarray, shape (n,), int64
-        Positions of the rows, in ascending order: texts by the bytes of UTF-8, missing values last.
+    The columns ``names`` decide first. Ascending: texts by the bytes of UTF-8, missing values last.
     """
     columns = [*names, *(name for name in content.column_names if name not in names)]
     keys = [_ranks(content[name]) for name in columns]
-    order: Array = np.lexsort(keys[::-1]) if keys else np.arange(content.num_rows)
-    return order
+    return np.lexsort(keys[::-1]) if keys else np.arange(content.num_rows)
 
 
 def _ranks(column: pa.ChunkedArray) -> Array:
@@ -86,8 +73,7 @@ def _ranks(column: pa.ChunkedArray) -> Array:
     place = np.empty(len(encoded.dictionary) + 1, dtype=np.int32)
     place[pc.sort_indices(encoded.dictionary).to_numpy()] = np.arange(len(encoded.dictionary))
     place[-1] = len(encoded.dictionary)
-    found: Array = place[encoded.indices.fill_null(-1).to_numpy(zero_copy_only=False)]
-    return found
+    return np.asarray(place[encoded.indices.fill_null(-1).to_numpy(zero_copy_only=False)])
 
 
 def _array(values: pd.Series, column: Column) -> pa.Array:
@@ -99,7 +85,7 @@ def _array(values: pd.Series, column: Column) -> pa.Array:
         return pa.nulls(len(values)) if values.isna().all() else column.kind.type.to_arrow(values)
     if is_text(arrow_type):
         return _texts(values, column).cast(arrow_type)
-    plain = arrow_type.value_type if pa.types.is_dictionary(arrow_type) else arrow_type
+    plain = plain_type(arrow_type)
     try:
         exact = pa.types.is_integer(plain)
         array = column.kind.type.to_arrow(values).cast(plain, safe=exact)

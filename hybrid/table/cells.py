@@ -286,8 +286,7 @@ class PeopleGroups:
         """Group of each row, -1 for none; shape (n,), int64."""
         group = np.full(len(self.cells) + 1, -1, dtype=np.int64)
         group[self.named] = np.arange(len(self.named))
-        placed: Array = group[self.cells.assign(table.frame[self.column.name])]
-        return placed
+        return group[self.cells.assign(table.frame[self.column.name])]
 
     def people(self, table: Table) -> Array:
         """People with a row in each group; shape (n_groups,), int64."""
@@ -295,17 +294,9 @@ class PeopleGroups:
 
 
 def people_groups(train: Table, names: Iterable[str], least: int) -> Iterator[PeopleGroups]:
-    """Groups of at least ``least`` training people, column by column.
+    """Groups of at least ``least`` training people, column by column; one per column with any that is not everybody.
 
-    Parameters
-    ----------
-    least : int
-        Fewest people of a group. Values that fewer people hold are one group, if that is large enough.
-
-    Yields
-    ------
-    PeopleGroups
-        One per column with any group that is not everybody.
+    Values that fewer people hold are one group, if that is large enough.
     """
     for name in names:
         column = train.schema[name]

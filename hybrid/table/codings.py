@@ -13,21 +13,12 @@ from hybrid.table.schema import Column
 
 
 def numbers_of(values: pd.Series) -> Numbers:
-    """Numbers of a column that has a distance, or of truth values.
+    """Numbers of a column that has a distance, or of truth values; shape (n,), float64.
 
-    Parameters
-    ----------
-    values : pandas.Series, shape (n,)
-        In the dtype of its kind.
-
-    Returns
-    -------
-    numpy.ndarray, shape (n,), float64
-        NaN where a value is missing; infinite where it is.
+    NaN where a value is missing; infinite where it is.
     """
     if values.dtype.kind != "M":
-        plain: Numbers = values.to_numpy(dtype=np.float64, na_value=np.nan)
-        return plain
+        return np.asarray(values.to_numpy(dtype=np.float64, na_value=np.nan))
     times = values.to_numpy(dtype="datetime64[us]")
     return np.where(np.isnat(times), np.nan, times.astype(np.int64).astype(np.float64))
 
@@ -51,14 +42,9 @@ def step_of(column: Column) -> float:
 
 
 def written(positions: Numbers, column: Column) -> pd.Series:
-    """Values nearest to these numbers, as a column writes them.
+    """Values nearest to these numbers (as of :func:`numbers_of`), as a column writes them.
 
-    Parameters
-    ----------
-    positions : numpy.ndarray, shape (n,), float64
-        As :func:`numbers_of` gives them; NaN is missing.
-    column : Column
-        Halves are rounded to even: to whole numbers, its decimals, whole days, or the last unit of its format.
+    Halves are rounded to even: to whole numbers, its decimals, whole days, or the last unit of its format.
     """
     missing = np.isnan(positions)
     return column.kind.type.written(np.where(missing, 0.0, positions), missing, column.format)

@@ -6,7 +6,7 @@ import codecs
 import csv
 import io
 import re
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
@@ -15,7 +15,7 @@ import pyarrow as pa
 import pyarrow.csv
 import pyarrow.parquet as pq
 
-from hybrid.base.errors import DataError, Problem
+from hybrid.base.errors import DataError
 from hybrid.table.file_problems import header_problem, is_last_line, line_of, short_last_line, suspicious_cells
 from hybrid.table.files import File, unreachable
 from hybrid.table.read_options import ReadOptions
@@ -42,29 +42,17 @@ def read_csv(file: File, options: ReadOptions) -> pa.Table:
     wrong: list[Any] = []
     with _parsing(file, options):
         raw = pa.csv.read_csv(file.open(), **_options(header, options, wrong))
-    n_short = _refuse_wrong_length(file, header, wrong, options, raw.num_rows)
-    if n_short and "short_last_line" not in options.accept:
-        raise DataError(short_last_line(file, line_of(raw.slice(1), header, raw.num_rows - 1), header, n_short))
-    _refuse_open_quotes(file, raw, options)
     cells = raw.slice(1)
-    if not options.columns.keys() >= set(header) and (record := header_problem(file, cells, header)) is not None:
-        raise DataError([record])
-    problems = list(suspicious_cells(file, cells, header, options))
-    if problems:
-        raise DataError(problems)
+    _refuse_bad_end(file, header, wrong, options, raw, lambda: line_of(cells, header, raw.num_rows - 1))
+    _refuse_suspicious(file, cells, header, options, 0, is_end=True)
     return cells.rename_columns(header)
 
 
 def copy_csv(file: File, options: ReadOptions, target: Path) -> None:
-    """Write the cells of a CSV file to a Parquet file, a part of the rows at a time.
+    """Write the cells of a CSV file to a Parquet file, columns of texts, a part of the rows at a time.
 
     The cells are those of :func:`read_csv`, and so are the errors; what is usual in a column, and whether the first
     line is a record, is judged part by part.
-
-    Parameters
-    ----------
-    target : Path
-        The Parquet file, with a column of texts for each of the CSV file.
     """
     schema = pa.schema([(name, pa.string()) for name in _header(file, options)])
     with pq.ParquetWriter(target, schema) as writer:
@@ -81,18 +69,13 @@ def parts_of_csv(file: File, options: ReadOptions) -> Iterator[pa.Table]:
     wrong: list[Any] = []
     n_lines, last = 0, None
     for cells, is_end in _parts(file, header, options, wrong):
-        problems = _problems(file, cells, header, options, n_lines, is_end=is_end)
-        if problems:
-            raise DataError(problems)
+        _refuse_suspicious(file, cells, header, options, n_lines, is_end=is_end)
         yield cells.rename_columns(header)
         n_lines += line_of(cells, header, cells.num_rows) - line_of(cells, header, 0)
         last = cells
     if last is None:
         raise DataError(f"{file}: the table has a header and no rows", hint="point to a table with rows")
-    n_short = _refuse_wrong_length(file, header, wrong, options, last.num_rows)
-    if n_short and "short_last_line" not in options.accept:
-        raise DataError(short_last_line(file, n_lines + line_of(last, header, 0), header, n_short))
-    _refuse_open_quotes(file, last, options)
+    _refuse_bad_end(file, header, wrong, options, last, lambda: n_lines + line_of(last, header, 0))
 
 
 def estimated_shape(file: File, options: ReadOptions) -> tuple[int, int]:
@@ -103,12 +86,13 @@ def estimated_shape(file: File, options: ReadOptions) -> tuple[int, int]:
     return file.info().size * head.count(b"\n") // max(len(head), 1), len(header)
 
 
-def _problems(
+def _refuse_suspicious(
     file: File, cells: pa.Table, header: list[str], options: ReadOptions, first: int, *, is_end: bool
-) -> list[Problem]:
+) -> None:
     record = None if options.columns.keys() >= set(header) else header_problem(file, cells, header)
-    found = suspicious_cells(file, cells, header, options, first=first, is_end=is_end)
-    return list(found) if record is None else [record]
+    problems = [record] if record else list(suspicious_cells(file, cells, header, options, first=first, is_end=is_end))
+    if problems:
+        raise DataError(problems)
 
 
 def _parts(file: File, header: list[str], options: ReadOptions, wrong: list[Any]) -> Iterator[tuple[pa.Table, bool]]:
@@ -169,17 +153,15 @@ def _parsing(file: File, options: ReadOptions) -> Iterator[None]:
         unreachable(str(file), error)
 
 
-def _refuse_wrong_length(file: File, header: list[str], wrong: list[Any], options: ReadOptions, n_rows: int) -> int:
-    """Refuse rows of a wrong length, unless it is the last line that is short; gives the fields of that, else 0."""
+def _refuse_bad_end(
+    file: File, header: list[str], wrong: list[Any], options: ReadOptions, raw: pa.Table, line: Callable[[], int]
+) -> None:
+    """Refuse rows of a wrong length, a last line that is short, and an open quote; ``raw`` are the last rows."""
     short = len(wrong) == 1 and wrong[0].actual_columns < len(header)
-    if short and is_last_line(file, wrong[0].text, options.encoding):
-        return int(wrong[0].actual_columns)
-    if wrong:
-        raise _wrong_length(file, header, options, is_title=len(header) == 1 and len(wrong) >= n_rows)
-    return 0
-
-
-def _refuse_open_quotes(file: File, raw: pa.Table, options: ReadOptions) -> None:
+    if wrong and not (short and is_last_line(file, wrong[0].text, options.encoding)):
+        raise _wrong_length(file, header, options, is_title=len(header) == 1 and len(wrong) >= raw.num_rows)
+    if wrong and "short_last_line" not in options.accept:
+        raise DataError(short_last_line(file, line(), header, int(wrong[0].actual_columns)))
     if raw.num_rows and _ends_in_quotes(file, raw.column(raw.num_columns - 1)[-1].as_py(), options):
         raise DataError(
             f"{file}: the last field opens a quote that is never closed, so the file seems to be cut off",
@@ -217,9 +199,7 @@ def _ends_in_quotes(file: File, last: str, options: ReadOptions) -> bool:
     """True if the file ends inside of quotes, judged from the last value as it was read."""
     opened = '"' + last.replace('"', '""')
     longest = 4 * (len(opened) + 4)
-    with file.filesystem.open_input_file(file.path) as data:
-        data.seek(max(data.size() - longest, 0))
-        tail = data.read().decode(options.encoding, errors="ignore")
+    tail = file.end(longest).decode(options.encoding, errors="ignore")
     without_newline = tail.removesuffix("\n").removesuffix("\r")
     return _ends_in_field(tail, opened, options) and not _ends_in_field(without_newline, opened + '"', options)
 

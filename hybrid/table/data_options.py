@@ -99,11 +99,5 @@ class DataOptions(ReadOptions, PersonOptions, SourceOptions):
 
 
 def load_table(options: DataOptions, folder: Path) -> Table:
-    """Read the table that a configuration names.
-
-    Parameters
-    ----------
-    folder : Path
-        What relative paths are relative to.
-    """
+    """Read the table that a configuration names; relative paths are relative to ``folder``."""
     return options.source.read(options.place, options, folder)

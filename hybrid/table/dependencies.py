@@ -8,7 +8,7 @@ import numpy as np
 import pandas as pd
 
 from hybrid.base.arrays import Array
-from hybrid.table.holders import all_differ, pair_numbers, sharing
+from hybrid.table.holders import all_differ, combination_numbers, sharing
 from hybrid.table.kinds.registry import Kind
 from hybrid.table.persons import first_rows
 from hybrid.table.schema import Column, Table
@@ -26,20 +26,7 @@ the most frequent of the told values."""
 
 
 def never_repeats(column: Column, values: pd.Series) -> bool:
-    """True if every value of a column belongs to one row.
-
-    Parameters
-    ----------
-    column : Column
-        Its kind: decimals, dates and booleans measure, and do not name.
-    values : pandas.Series, shape (n,)
-        The column.
-
-    Returns
-    -------
-    bool
-        True for texts and integers that never repeat in 20 rows or more.
-    """
+    """True for texts and integers that never repeat in 20 rows or more; other kinds measure, and do not name."""
     if column.kind not in (Kind.CATEGORICAL, Kind.INTEGER):
         return False
     known = int(values.notna().sum())
@@ -49,15 +36,7 @@ def never_repeats(column: Column, values: pd.Series) -> bool:
 def formulas(column: Column, values: pd.Series) -> int:
     """Count the values that a spreadsheet would run as a formula.
 
-    Parameters
-    ----------
-    values : pandas.Series, shape (n,)
-        The column.
-
-    Returns
-    -------
-    int
-        Rows whose text begins with =, +, -, @, a tab or a carriage return (the list of OWASP, "CSV Injection").
+    They begin with =, +, -, @, a tab or a carriage return (the list of OWASP, "CSV Injection").
     """
     if column.kind is not Kind.CATEGORICAL:
         return 0
@@ -77,20 +56,10 @@ def small_share(table: Table, names: Sequence[str], k: int) -> float:
 
 
 def functional_dependencies(table: Table, of: Sequence[str], among: Sequence[str]) -> list[tuple[str, str]]:
-    """Determined and determining columns (functional dependencies).
+    """Pairs (teller, told) of columns: equal values of the first always go with equal values of the second.
 
-    Parameters
-    ----------
-    of : sequence of str
-        Columns that should not be told.
-    among : sequence of str
-        Columns that might tell.
-
-    Returns
-    -------
-    list of (str, str)
-        Pairs (teller, told): equal values of the first always go with equal values of the second. Columns whose
-        values have fewer than five people on average are left out: those tell everything by chance.
+    Tellers are looked for ``among`` columns, of those that should not be told. Columns whose values have fewer than
+    five people on average are left out: those tell everything by chance.
     """
     codes = {name: _codes(table.frame[name]) for name in {*of, *among}}
     size = {name: int(code.max()) + 1 for name, code in codes.items() if len(code)}
@@ -104,13 +73,10 @@ def functional_dependencies(table: Table, of: Sequence[str], among: Sequence[str
 
 
 def rank_correlated(table: Table, of: Sequence[str], among: Sequence[str]) -> list[tuple[str, str]]:
-    """Pairs of numbers of which one nearly determines the other, such as years of work the age.
+    """Pairs (teller, told) of numbers of which one nearly determines the other, such as years of work the age.
 
-    Returns
-    -------
-    list of (str, str)
-        Pairs (teller, told) of ``among`` and ``of``: whole or decimal numbers with more than ten values each, whose
-        rank correlation (Spearman 1904) over the rows that know both is at least 0.97 or at most -0.97.
+    Of more than ten values each; their rank correlation (Spearman 1904) over the rows that know both is at least 0.97
+    or at most -0.97.
     """
     ranks = {
         name: table.frame[name].astype("float64").rank()
@@ -128,16 +94,9 @@ def rank_correlated(table: Table, of: Sequence[str], among: Sequence[str]) -> li
 def no_secrets(table: Table, of: Sequence[str], known: Sequence[str]) -> dict[str, str]:
     """Columns that cannot be secrets, each with the reason.
 
-    Nothing is left to learn of a column with one value, or of one that a known column tells
-    (:func:`functional_dependencies`; of columns that tell one another the first stays). Rows of a person count once.
-    Nor does a value tell by chance what few people have: at least five must confirm it.
-
-    Parameters
-    ----------
-    of : sequence of str
-        Columns that might be secrets.
-    known : sequence of str
-        Columns that an attacker may know.
+    Nothing is left to learn of a column with one value, or of one that a ``known`` column, which an attacker may know,
+    tells (:func:`functional_dependencies`; of columns that tell one another the first stays). Rows of a person count
+    once. Nor does a value tell by chance what few people have: at least five must confirm it.
     """
     found = {name: "constant" for name in of if table.frame[name].nunique(dropna=False) < 2}
     people = first_rows(table)
@@ -153,12 +112,12 @@ def _held(table: Table, codes: Array) -> int:
     """Number of values of a column, each counted once for everybody who holds it."""
     if all_differ(table.persons):
         return len(table)
-    return int(pair_numbers(codes, pd.factorize(table.persons)[0]).max()) + 1
+    return int(combination_numbers([codes, pd.factorize(table.persons)[0]]).max()) + 1
 
 
 def _tells(teller: Array, told: Array) -> bool:
     return all(
-        int(pair_numbers(teller[rows], told[rows]).max()) + 1 == len(np.unique(teller[rows]))
+        int(combination_numbers([teller[rows], told[rows]]).max()) + 1 == len(np.unique(teller[rows]))
         for rows in (slice(_SCREENED), slice(None))
     )
 
@@ -170,5 +129,4 @@ def _is_confirmed(teller: Array, told: Array) -> bool:
 
 
 def _codes(values: pd.Series) -> Array:
-    codes: Array = pd.factorize(values, use_na_sentinel=False)[0]
-    return codes
+    return np.asarray(pd.factorize(values, use_na_sentinel=False)[0])

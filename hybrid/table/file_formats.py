@@ -37,14 +37,9 @@ def is_csv(name: str) -> bool:
 
 
 def output_suffix(file: File | None, wanted: str) -> str:
-    """Suffix of the file of a released table, with its point.
+    """Suffix, with its point, of the file of a released table that was read from a file, or from none.
 
-    Parameters
-    ----------
-    file : File or None
-        That the table was read from; None for a table of a database or in memory.
-    wanted : str
-        ``output.format``: same, csv or parquet. The same as a file that is not written is Parquet.
+    ``wanted`` is ``output.format``: same, csv or parquet. The same as a file that is not written is Parquet.
     """
     if wanted != "same":
         return f".{wanted}"

@@ -99,13 +99,9 @@ MISNAMED = (
 
 
 def refuse_other_format(file: File) -> None:
-    """Refuse a file of another format, by its name or its beginning.
+    """Refuse a file of a format that is not read, or that is read under another name, by its name or its beginning.
 
-    Raises
-    ------
-    DataError
-        It is of a format that is not read, and the hint has the command that converts it; or of one that is read under
-        another name.
+    The hint has the command that converts it, or the name that it needs.
     """
     try:
         with file.open() as data:
@@ -148,20 +144,11 @@ _VALUES_IN_HEADER = 0.2
 
 
 def header_problem(file: File, raw: pa.Table, header: Sequence[str]) -> Problem | None:
-    """Problem of a first line that is a record, or is repeated.
+    """Problem of a first line that is a record, or is repeated; it names no column.
 
-    A record in place of the header would show a person's values wherever columns are named.
-
-    Parameters
-    ----------
-    raw : pyarrow.Table, shape (n_rows, n_columns)
-        Its cells as texts, without the first line.
-
-    Returns
-    -------
-    Problem or None
-        It names no column. A name counts as a value if it stands among the cells of its own column, or is a date, a
-        decimal number or an e-mail address, unless it continues a series: whole numbers and dates beside each other.
+    A record in place of the header would show a person's values wherever columns are named. A name counts as a value if
+    it stands among the cells of its own column, or is a date, a decimal number or an e-mail address, unless it
+    continues a series: whole numbers and dates beside each other.
     """
     among = [pc.equal(pc.utf8_trim_whitespace(raw.column(at)), name) for at, name in enumerate(header)]
     again = reduce(pc.and_, among)
@@ -194,30 +181,16 @@ def _in_series(header: Sequence[str], at: int) -> bool:
 def suspicious_cells(
     file: File, raw: pa.Table, header: Sequence[str], options: ReadOptions, *, first: int = 0, is_end: bool = True
 ) -> Iterator[Problem]:
-    """Find cells that the options do not accept.
+    """Find cells that the options do not accept: one problem per column and kind, which names the first such line.
 
-    Parameters
-    ----------
-    raw : pyarrow.Table, shape (n_rows, n_columns)
-        Its cells as texts, without the header, or those of some of its rows.
-    first : int
-        Lines of the file between the header and these rows.
-    is_end : bool
-        Whether the last of these rows is that of the file.
-
-    Yields
-    ------
-    Problem
-        One per column and kind, with the line of the first such cell; no cell value.
+    ``raw`` are cells as texts without the header, or those of some rows: ``first`` lines after the header, the last of
+    the file where ``is_end``. No problem shows a cell value.
     """
-    for at, name in enumerate(header):
-        cells = raw.column(at)
-        if "multiline_cells" not in options.accept and len(header) > 1:
-            yield from _multiline(file, raw, header, name, cells, options.separator, first)
-        if "long_cells" not in options.accept:
-            yield from _long(file, raw, header, name, cells, first)
-    if "total_lines" not in options.accept and len(header) > 2:
-        yield from _totals(file, raw, header, first, _LAST if is_end else 0)
+    for wrong, words, hint in _suspicions(raw, header, options, is_end):
+        count = pc.sum(wrong).as_py()
+        if count:
+            line = first + line_of(raw, header, pc.index(wrong, True).as_py())
+            yield Problem(f"{file}: line {line}: {count} {words}", hint)
     if is_end and "short_last_line" not in options.accept and _is_cut(file, raw, options.encoding):
         yield Problem(
             f"{file}: line {first + line_of(raw, header, raw.num_rows - 1)}: the last line seems to be cut off: it has "
@@ -237,49 +210,41 @@ def short_last_line(file: File, line: int, header: Sequence[str], fields: int) -
 def is_last_line(file: File, line: str, encoding: str) -> bool:
     """True if the file ends in this line, with or without a line break."""
     wanted = line.rstrip("\r\n").encode(encoding, errors="replace")
-    with file.filesystem.open_input_file(file.path) as data:
-        data.seek(max(data.size() - len(wanted) - 8, 0))
-        tail: bytes = data.read()
-    return bool(wanted) and tail.rstrip(b"\r\n\0").endswith(wanted.rstrip(b"\0"))
+    return bool(wanted) and file.end(len(wanted) + 8).rstrip(b"\r\n\0").endswith(wanted.rstrip(b"\0"))
 
 
-def _multiline(
-    file: File, raw: pa.Table, header: Sequence[str], name: str, cells: pa.ChunkedArray, separator: str, lines: int
-) -> Iterator[Problem]:
-    broken = pc.match_substring(cells, "\n")
-    if not pc.any(broken).as_py():
-        return
-    swallowed = pc.and_(broken, pc.greater_equal(pc.count_substring(cells, separator), len(header) - 1))
-    count = pc.sum(swallowed).as_py()
-    if count:
-        yield Problem(
-            f"{file}: line {lines + line_of(raw, header, pc.index(swallowed, True).as_py())}: {count} cells of column "
-            f"{name!r} hold line breaks and as many separators as a whole record, as where two quotes are mispaired",
-            "correct the quotes there; if cells do hold such texts: data.accept: [multiline_cells]",
+def _suspicions(
+    raw: pa.Table, header: Sequence[str], options: ReadOptions, is_end: bool
+) -> Iterator[tuple[pa.ChunkedArray, str, str]]:
+    """Rows with suspicious cells, what they are, and the hint."""
+    for at, name in enumerate(header):
+        cells = raw.column(at)
+        broken = pc.match_substring(cells, "\n")
+        if "multiline_cells" not in options.accept and len(header) > 1 and pc.any(broken).as_py():
+            as_record = pc.greater_equal(pc.count_substring(cells, options.separator), len(header) - 1)
+            yield (
+                pc.and_(broken, as_record),
+                f"cells of column {name!r} hold line breaks and as many separators as a whole record, as where two "
+                "quotes are mispaired",
+                "correct the quotes there; if cells do hold such texts: data.accept: [multiline_cells]",
+            )
+        lengths = pc.utf8_length(cells)
+        if "long_cells" not in options.accept and (pc.max(lengths).as_py() or 0) > _LONG:
+            usual = pc.quantile(lengths.filter(pc.greater(lengths, 0)), 0.5)[0].as_py()
+            yield (
+                pc.greater_equal(lengths, max(_LONG + 1, _TIMES * usual)),
+                f"cells of column {name!r} are longer than {_LONG} characters and {_TIMES} times the usual {usual:g}",
+                "look whether a quote is missing there; if cells are that long: data.accept: [long_cells]",
+            )
+    if "total_lines" not in options.accept and len(header) > 2:
+        yield (
+            _totals(raw, len(header), _LAST if is_end else 0),
+            "lines seem to be totals or notes and not records; each would count as a person",
+            "remove these lines; if they are records: data.accept: [total_lines]",
         )
 
 
-def _long(
-    file: File, raw: pa.Table, header: Sequence[str], name: str, cells: pa.ChunkedArray, lines: int
-) -> Iterator[Problem]:
-    """Cells of more than 200 characters and 50 times the median length of the column's cells that are not empty."""
-    lengths = pc.utf8_length(cells)
-    longest = pc.max(lengths).as_py() or 0
-    if longest <= _LONG:
-        return
-    median = pc.quantile(lengths.filter(pc.greater(lengths, 0)), 0.5)[0].as_py()
-    limit = max(_LONG + 1, _TIMES * median)
-    if longest >= limit:
-        too_long = pc.greater_equal(lengths, limit)
-        yield Problem(
-            f"{file}: line {lines + line_of(raw, header, pc.index(too_long, True).as_py())}: "
-            f"{pc.sum(too_long).as_py()} cells of column {name!r} are longer than {_LONG} characters and {_TIMES} "
-            f"times the usual {median:g}",
-            "look whether a quote is missing there; if cells are that long: data.accept: [long_cells]",
-        )
-
-
-def _totals(file: File, raw: pa.Table, header: Sequence[str], lines: int, n_last: int) -> Iterator[Problem]:
+def _totals(raw: pa.Table, n_columns: int, n_last: int) -> pa.ChunkedArray:
     """Lines that are no records: totals, and notes at the end.
 
     A total says so in the first of its cells, and a quarter of the others are empty; a note is the only cell of one of
@@ -289,27 +254,18 @@ def _totals(file: File, raw: pa.Table, header: Sequence[str], lines: int, n_last
     empty = [pc.equal(column, "") for column in cells]
     gaps = reduce(pc.add, [pc.cast(column, pa.int32()) for column in empty])
     first = pc.coalesce(*(pc.if_else(no, None, column) for no, column in zip(empty, cells, strict=True)), "")
-    total = pc.and_(pc.match_substring_regex(first, _TOTAL), pc.greater_equal(gaps, len(header) / 4))
+    total = pc.and_(pc.match_substring_regex(first, _TOTAL), pc.greater_equal(gaps, n_columns / 4))
     last = pc.less_equal(pa.array(range(raw.num_rows, 0, -1), pa.int64()), n_last)
-    note = pc.and_(pc.and_(pc.equal(gaps, len(header) - 1), last), pc.match_substring_regex(first, _NOTE))
-    wrong = pc.or_(total, note)
-    count = pc.sum(wrong).as_py()
-    if count:
-        yield Problem(
-            f"{file}: line {lines + line_of(raw, header, pc.index(wrong, True).as_py())}: {count} lines seem to be "
-            "totals or notes and not records; each would count as a person",
-            "remove these lines; if they are records: data.accept: [total_lines]",
-        )
+    note = pc.and_(pc.and_(pc.equal(gaps, n_columns - 1), last), pc.match_substring_regex(first, _NOTE))
+    return pc.or_(total, note)
 
 
 def _is_cut(file: File, raw: pa.Table, encoding: str) -> bool:
     """True if the last line break is missing, and the last cell is shorter than those of all other rows."""
     if raw.num_rows <= _FEWEST:
         return False
-    with file.filesystem.open_input_file(file.path) as data:
-        data.seek(max(data.size() - 4, 0))
-        if "\n" in data.read().decode(encoding, errors="ignore")[-1:]:
-            return False
+    if "\n" in file.end(4).decode(encoding, errors="ignore")[-1:]:
+        return False
     lengths = pc.utf8_length(raw.column(raw.num_columns - 1))
     return bool(lengths[-1].as_py() < pc.min(lengths.slice(0, raw.num_rows - 1)).as_py())
 

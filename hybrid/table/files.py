@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import hashlib
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import NoReturn
@@ -13,7 +14,7 @@ from urllib.parse import urlsplit
 import pyarrow as pa
 import pyarrow.fs as pafs
 
-from hybrid.base.errors import ConfigError, MissingExtraError, UnreachableError
+from hybrid.base.errors import ConfigError, DataError, MissingExtraError, UnreachableError
 from hybrid.base.s3 import s3
 
 _CHUNK = 1 << 22
@@ -52,6 +53,21 @@ class File:
     def open(self) -> pa.NativeFile:
         return self.filesystem.open_input_stream(self.path)
 
+    def end(self, n_bytes: int) -> bytes:
+        """The last bytes, at most so many."""
+        with self.filesystem.open_input_file(self.path) as data:
+            data.seek(max(data.size() - n_bytes, 0))
+            return bytes(data.read())
+
+
+@contextmanager
+def unchanged(file: File) -> Iterator[None]:
+    """Refuse a file that is changed while the block reads it."""
+    before = states_of([file])
+    yield
+    if states_of([file]) != before:
+        raise DataError(f"{file}: the file was changed while it was read", hint="run again when it is complete")
+
 
 def is_url(text: str) -> bool:
     return "://" in text
@@ -62,13 +78,7 @@ def holds_credentials(url: str) -> bool:
 
 
 def file_at(text: str, folder: Path) -> File:
-    """The file that a configuration names.
-
-    Parameters
-    ----------
-    text : str
-        A path, relative to ``folder``, or a URL.
-    """
+    """The file that a configuration names: by a path, relative to ``folder``, or a URL."""
     if not is_url(text):
         return File.local(folder / Path(text).expanduser())
     filesystem, path = storage(text)

@@ -59,20 +59,9 @@ def n_with_key(persons: Array) -> int:
 
 
 def holders(codes: Array, n_codes: int, persons: Array) -> Array:
-    """Count the distinct people who hold each value.
+    """Count the distinct people who hold each value 0..n_codes - 1; shape (n_codes,), int64.
 
-    Parameters
-    ----------
-    codes : numpy.ndarray, shape (n,), int
-        Number of each record's value, 0..n_codes - 1; -1 where it is missing.
-    n_codes : int
-        Number of distinct values.
-    persons : numpy.ndarray, shape (n,), int
-        Holder of each record (:func:`row_holders`).
-
-    Returns
-    -------
-    numpy.ndarray, shape (n_codes,), int64
+    ``codes`` has each record's value, -1 where it is missing, and ``persons`` its holder (:func:`row_holders`).
     """
     known = codes >= 0
     if all_differ(persons):
@@ -83,59 +72,33 @@ def holders(codes: Array, n_codes: int, persons: Array) -> Array:
 
 
 def value_holders(table: Table, name: str) -> pd.Series:
-    """Number of people who hold each value of a column.
-
-    Returns
-    -------
-    pandas.Series of int64
-        By value, in the order of appearance; without missing values.
-    """
+    """Number of people who hold each value of a column, by value in the order of appearance, without missing ones."""
     codes, distinct = pd.factorize(table.frame[name])
     return pd.Series(holders(codes, len(distinct), row_holders(table)), index=pd.Index(distinct), name=name)
 
 
 def sharing(table: Table, names: Sequence[str]) -> Array:
-    """Number of people who share each row's values in these columns.
+    """Number of people who share each row's values in these columns: 1 where a person is alone; shape (n_rows,).
 
     As k counts them: persons, and nobody for a row without one. Missing is a value.
-
-    Returns
-    -------
-    numpy.ndarray, shape (n_rows,), int64
-        1 where a person is alone with these values.
     """
-    group: Array = np.zeros(len(table), dtype=np.int64)
-    for name in names:
-        codes = pd.factorize(table.frame[name], use_na_sentinel=False)[0]
-        group = pair_numbers(group, codes)
-    found: Array = holders(group, int(group.max(initial=-1)) + 1, row_persons(table))[group]
-    return found
+    group = combination_numbers(
+        [pd.factorize(table.frame[name])[0] for name in names] or [np.zeros(len(table), np.int64)]
+    )
+    return holders(group, int(group.max(initial=-1)) + 1, row_persons(table))[group]
 
 
-def pair_numbers(first: Array, second: Array) -> Array:
-    """Numbers 0.. of the pairs that occur, by their first row; shape (n,), int64."""
-    if not len(first):
-        return first
-    keys, _ = pack(((column, int(column.max()) + 1) for column in (first, second)), len(first))
-    return by_first_row(keys)[0]
+def combination_numbers(columns: Sequence[Array]) -> Array:
+    """Numbers 0.. of the combinations of codes (-1 or more) that occur, by their first row; shape (n,), int64."""
+    sized = ((column + 1, int(column.max(initial=-1)) + 2) for column in columns)
+    return by_first_row(pack(sized, len(columns[0]))[0])[0]
 
 
 def people_bounds(codes: Array, least: int, persons: Array) -> tuple[int, int] | None:
-    """Codes of the values of the ``least``-th smallest and ``least``-th largest person.
+    """Codes of the values of the ``least``-th smallest and largest person; None where too few have a value.
 
-    Parameters
-    ----------
-    codes : numpy.ndarray, shape (n,), int
-        Numbers of the values by size; -1 where missing.
-    least : int
-        People at and beyond each bound.
-    persons : numpy.ndarray, shape (n,), int
-        As for :func:`holders`; of a person with several values the outermost counts.
-
-    Returns
-    -------
-    tuple of int or None
-        Lower and upper bound; None where too few people have a value to set any.
+    ``codes`` are numbers of the values by size, -1 where missing. Persons are as for :func:`holders`; of a person with
+    several values the outermost counts.
     """
     known = np.flatnonzero((codes >= 0) & (persons != NOBODY))
     table = pd.DataFrame({"person": persons[known], "value": codes[known]}).groupby("person")["value"]

@@ -23,7 +23,7 @@ from hybrid.table.files import File
 from hybrid.table.persons import person_codes, unknown_person
 from hybrid.table.read_file import INDEX, parquet_metadata, readable
 from hybrid.table.read_options import ColumnOptions, ReadOptions
-from hybrid.table.typed_table import column_problems, typed_table
+from hybrid.table.typed_table import column_problems, typed_table, unsupported
 
 _BATCH = 1 << 18
 
@@ -49,13 +49,7 @@ class ParquetRows:
     """False for the cells of a CSV file, which are texts."""
 
     def batches(self, names: Sequence[str]) -> Iterator[pa.RecordBatch]:
-        """Some columns of all rows, in the order of the files.
-
-        Parameters
-        ----------
-        names : sequence of str
-            Columns, in the order in which they are wanted.
-        """
+        """Some columns of all rows, in the order of the names, a batch at a time in the order of the files."""
         for file in self.files:
             with (
                 readable(file, "the file could not be read to its end"),
@@ -69,17 +63,7 @@ class ParquetRows:
 def open_parquet(file: File, options: ReadOptions) -> ParquetRows:
     """Open one Parquet file, or all those in a folder, by their metadata.
 
-    Parameters
-    ----------
-    file : File
-        A file, or a folder with Parquet files (at any depth; hidden ones and those named ``_*`` are left out).
-
-    Raises
-    ------
-    DataError
-        With all problems at once: no file, unreadable files, files with different columns, duplicate names,
-        columns that the config names and the files lack (and the reverse with ``unlisted: error``), types that
-        are not supported, no rows.
+    Of a folder at any depth; hidden files and those named ``_*`` are left out. DataError has all problems at once.
     """
     files = [file] if file.info().is_file else files_below(file)
     if not files:
@@ -89,7 +73,11 @@ def open_parquet(file: File, options: ReadOptions) -> ParquetRows:
     problems = column_problems(str(file), schema.names, options)
     for one, metadata in zip(files[1:], found[1:], strict=True):
         problems += _differences(one, _without_index(metadata.schema.to_arrow_schema()), files[0], schema)
-    problems += [_unsupported(file, field) for field in schema if not _is_supported(field.type)]
+    problems += [
+        unsupported(str(file), field.name, field.type)
+        for field in schema
+        if not is_text(field.type) and kind_of(field.type)[0] is None
+    ]
     n_rows = sum(metadata.num_rows for metadata in found)
     if not n_rows and not problems:
         problems.append(Problem(f"{file}: there are columns and no rows", "point data.path to a table with rows"))
@@ -115,17 +103,6 @@ def _without_index(schema: pa.Schema) -> pa.Schema:
     return pa.schema([field.remove_metadata() for field in schema if not field.name.startswith(INDEX)])
 
 
-def _is_supported(arrow_type: pa.DataType) -> bool:
-    return is_text(arrow_type) or kind_of(arrow_type)[0] is not None
-
-
-def _unsupported(file: File, field: pa.Field) -> Problem:
-    return Problem(
-        f"{file}: column {field.name!r} has the type {field.type}, which is not supported",
-        "convert it to numbers, text, booleans or dates, or drop it",
-    )
-
-
 def _differences(file: File, schema: pa.Schema, first: File, wanted: pa.Schema) -> list[Problem]:
     if schema.names != wanted.names:
         return [Problem(f"{file}: not the same columns as in {first}", "give all files the same columns in one order")]
@@ -137,18 +114,7 @@ def _differences(file: File, schema: pa.Schema, first: File, wanted: pa.Schema) 
 
 
 def person_column(rows: ParquetRows, options: ReadOptions, names: Sequence[str]) -> Codes:
-    """Person of each record of Parquet files, by some of their columns.
-
-    Parameters
-    ----------
-    options : ReadOptions
-        Kinds of the columns, and which texts mean "missing".
-
-    Returns
-    -------
-    numpy.ndarray, shape (n_rows,), int64
-        As :func:`hybrid.table.persons.person_codes`.
-    """
+    """Person of each record of Parquet files by some columns, as :func:`hybrid.table.persons.person_codes`."""
     unknown = [name for name in names if name not in rows.schema.names]
     if unknown:
         raise unknown_person(unknown, rows.schema.names)
@@ -168,16 +134,9 @@ TRAINING, PERSON = "hybrid_training", "hybrid_owner"
 
 
 def rows_of(file: File, options: ReadOptions, work: Path) -> ParquetRows:
-    """Rows of a file that need not fit into memory.
+    """Rows of a file that need not fit into memory: Parquet, a folder of it, or CSV.
 
-    Parameters
-    ----------
-    file : File
-        Parquet, a folder of Parquet files, or CSV, whose cells are copied to a Parquet file.
-    options : ReadOptions
-        Text conventions of a CSV file, and the columns' roles.
-    work : Path
-        A private folder for the copy.
+    Cells of CSV are copied to a Parquet file in the private folder ``work``.
     """
     if is_parquet(file):
         return open_parquet(file, options)
@@ -190,26 +149,18 @@ def rows_of(file: File, options: ReadOptions, work: Path) -> ParquetRows:
 def engine_rows(rows: ParquetRows, work: Path, beside: Mapping[str, Array]) -> ParquetRows:
     """Rows as DuckDB reads them without a difference to Arrow.
 
-    They are those of the files themselves where these are on this machine, have types that both know, and nothing is
-    to stand beside the rows. Otherwise a copy is made.
+    They are those of the files themselves where these are on this machine, have types that both know, and nothing is to
+    stand beside the rows. Otherwise a copy is made in the private folder ``work``, with the columns of ``beside``, each
+    of shape (n_rows,): :data:`TRAINING`, bool, the rows that are anonymized; :data:`PERSON`, int64, the person of each
+    row (:func:`hybrid.table.persons.person_codes`), which becomes null for nobody known.
 
-    Parameters
-    ----------
-    work : Path
-        A private folder for the copy.
-    beside : mapping of str to numpy.ndarray, each of shape (n_rows,)
-        Columns that are added: :data:`TRAINING`, bool, the rows that are anonymized; :data:`PERSON`, int64, the person
-        of each row (:func:`hybrid.table.persons.person_codes`), which becomes null for nobody known.
-
-    Raises
-    ------
-    DataError
-        Names that differ in upper and lower case alone, which are one to DuckDB; a value that it has no type for.
+    DataError for names that differ in upper and lower case alone, which are one to DuckDB, and values that it has no
+    type for.
     """
     _refuse_equal_names(rows)
     plain = pa.schema([field.with_type(_engine_type(field.type)) for field in rows.schema])
     is_local = all(isinstance(file.filesystem, LocalFileSystem) for file in rows.files)
-    if not beside and is_local and _same_in_duckdb(rows.schema):
+    if not beside and is_local and all(_engine_type(kind) == plain_type(kind) for kind in rows.schema.types):
         return replace(rows, schema=plain)
     added = {name: pa.array(values, mask=values < 0 if name == PERSON else None) for name, values in beside.items()}
     schema = pa.schema([*plain, *((name, values.type) for name, values in added.items())])
@@ -238,10 +189,6 @@ def _refuse_equal_names(rows: ParquetRows) -> None:
             f"{rows.source}: columns whose names begin with hybrid_: {', '.join(map(repr, own))}",
             hint="rename them: such names are used for what is counted beside the columns",
         )
-
-
-def _same_in_duckdb(schema: pa.Schema) -> bool:
-    return all(_engine_type(kind) == plain_type(kind) for kind in schema.types)
 
 
 def _engine_type(kind: pa.DataType) -> pa.DataType:

@@ -22,15 +22,7 @@ from hybrid.table.schema import Role, Schema, Table
 
 
 def with_persons(table: Table, names: Sequence[str]) -> Table:
-    """The table with the person of each row.
-
-    Parameters
-    ----------
-    table : Table, n rows
-        With the key columns.
-    names : sequence of str
-        Columns whose values together name a person; none: each row is another person, and the table stays as it is.
-    """
+    """The table with the person of each row, by columns whose values together name one; none: as it is."""
     if not names:
         return table
     unknown = [name for name in names if name not in table.schema]
@@ -41,15 +33,10 @@ def with_persons(table: Table, names: Sequence[str]) -> Table:
 
 
 def with_order(table: Table, name: str | None) -> Table:
-    """The table with its rows sorted by the column that orders the rows of a person.
+    """The table with its rows sorted by the date, time or number that orders the rows of a person.
 
-    Parameters
-    ----------
-    table : Table, n rows
-        With the column.
-    name : str or None
-        A date, a time or a number; rows without a value come last, rows with equal values keep their order. None, or an
-        undecided column, which enters no run: the table stays as it is.
+    Rows without a value come last, rows with equal values keep their order. Without such a column, or where it is
+    undecided, and so enters no run, the table stays as it is.
     """
     if name is None:
         return table
@@ -72,21 +59,15 @@ def with_order(table: Table, name: str | None) -> Table:
 
 def _ranks(values: pd.Series) -> Codes:
     codes, distinct = pd.factorize(values, sort=True)
-    result: Codes = np.where(codes < 0, len(distinct), codes).astype(np.int64)
-    return result
+    return np.where(codes < 0, len(distinct), codes).astype(np.int64)
 
 
 def harmonized(table: Table, static: Sequence[str] | None) -> Table:
-    """The table with static columns and order made true per person.
+    """The table with static columns and order made true per person, for values that were drawn row by row.
 
-    For tables whose values were drawn row by row. All known static values of a person become the first of them, missing
-    ones stay missing; the values of the column that orders the rows are sorted among them, missing ones last.
-
-    Parameters
-    ----------
-    table : Table, n rows
-    static : sequence of str or None
-        Columns with one value per person; None, or each row another person: the table stays as it is.
+    All known static values of a person become the first of them, missing ones stay missing; the values of the column
+    that orders the rows are sorted among them, missing ones last. Where ``static`` is None, or each row another person,
+    the table stays as it is.
     """
     if static is None or all_differ(table.persons):
         return table
@@ -113,17 +94,9 @@ def unknown_person(unknown: Sequence[str], names: Sequence[str]) -> ConfigError:
 
 
 def person_codes(columns: Sequence[Codes]) -> Codes:
-    """Number persons by the values of their key columns.
+    """Number persons by the values of their key columns, each (n,) in the order of appearance, -1 where missing.
 
-    Parameters
-    ----------
-    columns : sequence of numpy.ndarray, each of shape (n,), int64
-        Number of each row's value, in the order of appearance; -1 where it is missing.
-
-    Returns
-    -------
-    numpy.ndarray, shape (n,), int64
-        0, 1, ... in the order of appearance; -1, -2, ... for rows that lack a value.
+    0, 1, ... in the order of appearance; -1, -2, ... for rows that lack a value.
     """
     known = np.logical_and.reduce([column >= 0 for column in columns])
     codes = np.empty(len(known), dtype=np.int64)
@@ -138,26 +111,14 @@ def person_codes(columns: Sequence[Codes]) -> Codes:
 
 
 def person_groups(persons: Codes) -> Codes:
-    """Persons as numbers without gaps, those without a key last.
-
-    Parameters
-    ----------
-    persons : numpy.ndarray, shape (n,), int
-        As :func:`person_codes` numbers them, or a part of them.
-
-    Returns
-    -------
-    numpy.ndarray, shape (n,), int64
-        0..n_persons-1.
-    """
+    """Persons (or a part of them) as numbers without gaps, those without a key last; shape (n,), int64."""
     if (persons[1:] > persons[:-1]).all() and not (persons < 0).any():
         return np.arange(len(persons))
     groups, distinct = pd.factorize(persons, use_na_sentinel=False)
     order = np.lexsort((np.where(distinct < 0, -distinct, distinct), distinct < 0))
     rank = np.empty(len(distinct), dtype=np.int64)
     rank[order] = np.arange(len(distinct))
-    result: Codes = rank[groups]
-    return result
+    return np.asarray(rank[groups])
 
 
 def n_persons(table: Table) -> int:
@@ -181,19 +142,15 @@ def with_any_of(table: Table, rows: Mask) -> Mask:
 def row_limit_mask(persons: Codes, most: int, rng: np.random.Generator) -> Mask:
     """Mask of at most ``most`` rows of each person, drawn at random; shape (n,), bool."""
     order = np.lexsort((rng.random(len(persons)), persons))
-    ranked = persons[order]
-    starts = np.flatnonzero(np.append(True, ranked[1:] != ranked[:-1])) if len(ranked) else np.empty(0, dtype=np.int64)
-    place: Array = np.arange(len(ranked)) - np.repeat(starts, np.diff(np.append(starts, len(ranked))))
     kept = np.zeros(len(persons), dtype=bool)
-    kept[order[place < most]] = True
+    kept[order] = pd.Series(persons[order]).groupby(persons[order]).cumcount() < most
     return kept
 
 
 def drawn_rows(persons: Codes, rng: np.random.Generator) -> Array:
     """Positions of one random row of each person, in random order; shape (n_persons,), int64."""
     order = rng.permutation(len(persons))
-    first: Array = order[np.sort(np.unique(persons[order], return_index=True)[1])]
-    return first
+    return np.asarray(order[np.sort(np.unique(persons[order], return_index=True)[1])])
 
 
 def with_row_limit(table: Table, most: int | None, rng: np.random.Generator) -> Table:
@@ -224,15 +181,9 @@ def constant_within(table: Table, names: Sequence[str]) -> list[str]:
 
 
 def with_households(table: Table, names: Sequence[str]) -> Table:
-    """The table with the household of each row.
+    """The table with the household of each row, by columns whose values together name one; none: as it is.
 
-    Parameters
-    ----------
-    table : Table, n rows
-        With the key columns, and with its persons where rows share them.
-    names : sequence of str
-        Columns whose values together name a household; none: the table stays as it is. Rows without a key are a
-        household of their own, with all rows of their person.
+    Rows without a key are a household of their own, with all rows of their person.
     """
     if not names:
         return table

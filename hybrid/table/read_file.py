@@ -23,12 +23,12 @@ from hybrid.table.file_formats import (
     is_csv,
 )
 from hybrid.table.file_problems import refuse_other_format
-from hybrid.table.files import File
+from hybrid.table.files import File, unchanged
 from hybrid.table.read_options import ReadOptions
 from hybrid.table.schema import Table
 from hybrid.table.spreadsheets import read_spreadsheet
 from hybrid.table.sql_connection import LARGEST_CELL
-from hybrid.table.statistics.read import read_statistics_file
+from hybrid.table.statistics_files import read_statistics_file
 from hybrid.table.typed_table import column_problems, typed_table
 
 _CELL_BYTES = 20
@@ -46,47 +46,28 @@ _QUASI_BYTES = 100
 
 
 def read_table(path: Path | File, options: ReadOptions) -> Table:
-    """Read a table and give every column its role and kind.
+    """Read a data file and give every column its role and kind.
 
-    Parameters
-    ----------
-    path : Path or File
-        Its suffix says its format (:mod:`hybrid.table.file_formats`); any other is CSV.
-    options : ReadOptions
-        Separator, missing markers, and the columns' roles and kinds. ``options.path`` is not used.
-
-    Returns
-    -------
-    Table
-        Typed columns; how the source wrote them is in the schema's formats.
-
-    Raises
-    ------
-    DataError
-        With all problems at once: unreadable or empty file, duplicate column names, rows of the wrong length,
-        columns that the config names and the file lacks (and the reverse with ``unlisted: error``), values
-        that are not of the declared kind; the file was changed while it was read.
-    MissingExtraError
-        The format needs a package that is not installed.
+    Its suffix says its format (:mod:`hybrid.table.file_formats`); any other is CSV. How the source wrote the columns is
+    in the schema's formats. DataError has all problems at once; MissingExtraError names a package that the format
+    needs.
     """
     file = File.local(path) if isinstance(path, Path) else path
-    before = file.info()
-    if not before.is_file:
-        what = "is a folder" if before.type is FileType.Directory else "does not exist"
+    info = file.info()
+    if not info.is_file:
+        what = "is a folder" if info.type is FileType.Directory else "does not exist"
         raise DataError(f"{file}: the data file {what}", hint="set data.path to a data file")
     refuse_other_format(file)
     stored = None
-    if file.suffix in PARQUET_SUFFIXES:
-        raw, stored = _read_parquet(file, options)
-    elif file.suffix in STATISTICS_SUFFIXES:
-        raw = read_statistics_file(file, options)
-    elif file.suffix in SPREADSHEET_SUFFIXES:
-        raw = read_spreadsheet(file, options)
-    else:
-        raw = read_csv(file, options)
-    after = file.info()
-    if (before.size, before.mtime_ns) != (after.size, after.mtime_ns):
-        raise DataError(f"{file}: the file was changed while it was read", hint="run again when it is complete")
+    with unchanged(file):
+        if file.suffix in PARQUET_SUFFIXES:
+            raw, stored = _read_parquet(file, options)
+        elif file.suffix in STATISTICS_SUFFIXES:
+            raw = read_statistics_file(file, options)
+        elif file.suffix in SPREADSHEET_SUFFIXES:
+            raw = read_spreadsheet(file, options)
+        else:
+            raw = read_csv(file, options)
     return typed_table(str(file), raw, options, keep_types=file.suffix in TYPED_SUFFIXES, stored=stored)
 
 
@@ -104,15 +85,9 @@ def reads_parts(file: File) -> bool:
 def read_part(
     file: File, options: ReadOptions, columns: Collection[str] | None = None, rows: Mask | None = None
 ) -> Table:
-    """Some columns, or some rows, of a file that memory need not hold as a whole.
+    """Some columns, or the rows of a mask (n_rows,), of a file that memory need not hold as a whole.
 
-    Parameters
-    ----------
-    columns : collection of str, optional
-        Those that the file lacks are left out.
-    rows : numpy.ndarray, shape (n_rows,), bool, optional
-
-    Errors as :func:`read_table`.
+    Columns that the file lacks are left out. Errors as :func:`read_table`.
     """
     kept, at = [], 0
     for part in _parts_of(file, options, columns):
@@ -128,13 +103,10 @@ def column_parts(file: File, options: ReadOptions, name: str) -> Iterator[Table]
 
 
 def _parts_of(file: File, options: ReadOptions, columns: Collection[str] | None) -> Iterator[pa.Table]:
-    before = file.info()
-    parts = _parquet_parts(file, columns) if file.suffix in PARQUET_SUFFIXES else parts_of_csv(file, options)
-    for part in parts:
-        yield part if columns is None else part.select([name for name in part.column_names if name in columns])
-    after = file.info()
-    if (before.size, before.mtime_ns) != (after.size, after.mtime_ns):
-        raise DataError(f"{file}: the file was changed while it was read", hint="run again when it is complete")
+    with unchanged(file):
+        parts = _parquet_parts(file, columns) if file.suffix in PARQUET_SUFFIXES else parts_of_csv(file, options)
+        for part in parts:
+            yield part if columns is None else part.select([name for name in part.column_names if name in columns])
 
 
 def _typed_part(file: File, options: ReadOptions, columns: Collection[str] | None, part: pa.Table) -> Table:
@@ -175,13 +147,7 @@ def _groups(metadata: pq.FileMetaData) -> list[pq.RowGroupMetaData]:
 
 @contextmanager
 def readable(file: File, problem: str = "the file could not be read as Parquet") -> Iterator[None]:
-    """Report errors of Arrow as a problem of the file.
-
-    Raises
-    ------
-    DataError
-        Says so. Arrow's own text may quote what the file holds.
-    """
+    """Report errors of Arrow as a problem of the file: Arrow's own text may quote what the file holds."""
     try:
         yield
     except MemoryError:

@@ -1,7 +1,4 @@
-"""Record hashes.
-
-Recognize a record in a later table without keeping its values.
-"""
+"""Record hashes, which recognize a record in a later table without keeping its values."""
 
 from __future__ import annotations
 
@@ -20,22 +17,12 @@ _MISSING = np.uint64(0x9E3779B97F4A7C15)
 
 
 def record_hashes(table: Table, secret: bytes, key: Sequence[str] = ()) -> Array:
-    """Hash of each record, the same from table to table.
+    """Hash of each record, shape (n,), uint64, the same from table to table.
 
-    Parameters
-    ----------
-    table : Table, n records
-        The records.
-    secret : bytes
-        12 bytes. Without them no attacker can test a guessed record against a hash (SipHash of each value's text).
-    key : sequence of str
-        The columns that identify a person; none: the identifiers, else all columns. A record that lacks a value of the
-        key, or has no identifier at all, is distinguished by all columns.
-
-    Returns
-    -------
-    numpy.ndarray, shape (n,), uint64
-        Two of a million different records share a hash with a probability of about 3e-8.
+    SipHash of each value's text with a ``secret`` of 12 bytes, without which no attacker can test a guessed record.
+    Records are told apart by the columns ``key``; without any by the identifiers, else by all columns. So is a record
+    that lacks a value of the key, or has no identifier at all. Two of a million different records share a hash with a
+    probability of about 3e-8.
     """
     every = table.schema.names
     names = list(key) or table.schema.identifiers or every
@@ -49,12 +36,7 @@ def record_hashes(table: Table, secret: bytes, key: Sequence[str] = ()) -> Array
 
 def each_once(hashes: Array) -> Array:
     """Hashes with repeats made distinct by their count so far; shape (n,), uint64."""
-    order = np.argsort(hashes, kind="stable")
-    ranked = hashes[order]
-    starts = np.flatnonzero(np.append(True, ranked[1:] != ranked[:-1])) if len(ranked) else np.empty(0, dtype=int)
-    counts = np.diff(np.append(starts, len(ranked)))
-    numbers = np.empty(len(hashes), dtype=np.uint64)
-    numbers[order] = np.arange(len(ranked)) - np.repeat(starts, counts)
+    numbers = pd.Series(hashes).groupby(hashes, sort=False).cumcount().to_numpy(np.uint64)
     repeated = numbers > 0
     result = hashes.copy()
     result[repeated] = hash_pairs(hashes[repeated], numbers[repeated])
@@ -72,12 +54,9 @@ def _hashes(table: Table, names: Sequence[str], secret: bytes) -> Array:
 
 
 def hash_pairs(left: Array, right: Array | np.uint64) -> Array:
-    """Hash of pairs: finalizer of SplitMix64 (Steele et al., OOPSLA 2014) over ``left * odd + right``.
+    """Hash of pairs of uint64, broadcast against each other; the order counts.
 
-    Parameters
-    ----------
-    left, right : numpy.ndarray or scalar, uint64
-        Broadcast against each other; the order counts.
+    Finalizer of SplitMix64 (Steele et al., OOPSLA 2014) over ``left * odd + right``.
     """
     with np.errstate(over="ignore"):
         z = np.asarray(left * np.uint64(0xD1342543DE82EF95) + right, dtype=np.uint64) + np.uint64(0x9E3779B97F4A7C15)

@@ -239,8 +239,7 @@ def persons_of_both(table: Table, other: Table) -> Codes:
     """Persons of the rows of two tables that have none in common."""
     mine, its = table.persons, other.persons
     lowest, highest = int(mine.min(initial=0)), int(mine.max(initial=-1))
-    both: Codes = np.concatenate([mine, np.where(its < 0, its + lowest, its + highest + 1)])
-    return both
+    return np.concatenate([mine, np.where(its < 0, its + lowest, its + highest + 1)])
 
 
 def concat_rows(frame: pd.DataFrame, other: pd.DataFrame) -> pd.DataFrame:

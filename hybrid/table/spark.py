@@ -1,7 +1,4 @@
-"""Sessions with Spark.
-
-On this machine over Parquet, or on a cluster through Spark Connect.
-"""
+"""Sessions with Spark: on this machine over Parquet, or on a cluster through Spark Connect."""
 
 from __future__ import annotations
 
@@ -40,14 +37,8 @@ _SHOWN = re.compile(r"SELECT \* FROM (.+)", re.DOTALL)
 class SparkWarehouse(Warehouse):
     """A session with Spark.
 
-    Parameters
-    ----------
-    backend : ibis backend
-        Connected.
-    folder : Path, optional
-        Of a session on this machine: its Parquet files and folders are the tables. None: the catalog of the cluster.
-    aside : tempfile.TemporaryDirectory, optional
-        What the session writes aside; it goes with the session.
+    ``folder``: of a session on this machine, whose Parquet files and folders are the tables; None: the catalog of the
+    cluster. ``aside`` has what the session writes aside, and goes with it.
     """
 
     def __init__(self, backend: Any, folder: Path | None = None, aside: TemporaryDirectory[str] | None = None) -> None:
@@ -69,14 +60,10 @@ class SparkWarehouse(Warehouse):
         return super().table(name)
 
     def exists(self, name: str) -> bool:
-        """True if there is a table or view of this name."""
         return self._file(name) is not None or super().exists(name)
 
     def keep(self, expression: Any) -> Any:
-        """Make a temporary table of the rows of an expression.
-
-        It is in the memory and on the disks of the workers.
-        """
+        """As for all engines, in the memory and on the disks of the workers."""
         name = self._temporary_name()
         if isinstance(expression, pa.Table):
             rows = self._rows(plain(expression))
@@ -87,10 +74,7 @@ class SparkWarehouse(Warehouse):
         return self._backend.table(name)
 
     def drop(self, name: str) -> None:
-        """Drop a table that this session made.
-
-        With what an error left of its files.
-        """
+        """Drop a table with what an error left of its files."""
         try:
             super().drop(name)
         finally:
@@ -106,10 +90,7 @@ class SparkWarehouse(Warehouse):
         return [tuple(row) for row in self._session.sql(statement).collect()]
 
     def load(self, name: str, rows: pa.RecordBatchReader, comment: str = "") -> None:
-        """Make a table of batches of rows from here, some at a time.
-
-        It is there with its comment from the first one on.
-        """
+        """Make a table some rows at a time; it is there with its comment from the first ones on."""
         first, kept = self._temporary_name(), self.literal(comment)
         self._rows(rows.schema.empty_table()).createOrReplaceTempView(first)
         self.execute(f"CREATE TABLE {self.quoted(name)} USING parquet COMMENT {kept} AS SELECT * FROM {first}")
@@ -152,16 +133,12 @@ class SparkWarehouse(Warehouse):
         return content
 
     def close(self) -> None:
-        """End the session."""
         super().close()
         if self._aside is not None:
             self._aside.cleanup()
 
     def _batches(self, expression: Any) -> Iterator[pa.RecordBatch]:
-        """Arrow batches, as Spark gives them.
-
-        ibis would fetch them through pandas, where whole numbers with gaps become floats.
-        """
+        # ibis would fetch them through pandas, where whole numbers with gaps become floats.
         yield from self._query(expression).toArrow().to_batches()
 
     def _query(self, expression: Any) -> Any:
@@ -187,19 +164,9 @@ def _parts(rows: pa.RecordBatchReader) -> Iterator[pa.Table]:
 
 
 def connect(module: Any, url: SplitResult, memory: float | None) -> SparkWarehouse:
-    """Connect to the Spark of an address.
+    """Connect to the Spark of an address; ``memory``: bytes of the heap of a session on this machine.
 
-    Parameters
-    ----------
-    memory : float, optional
-        Bytes of the heap of a session on this machine.
-
-    Raises
-    ------
-    ConfigError
-        This process has a Spark session already, which would be taken and ended.
-    OSError
-        Nothing answers at the address.
+    OSError where nothing answers at the address.
     """
     from pyspark.sql import SparkSession
 

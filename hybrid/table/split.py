@@ -99,28 +99,14 @@ def split(
     person: Sequence[str] = (),
     household: Sequence[str] = (),
 ) -> Parts:
-    """Part the records into training, control and fresh ones.
+    """Part the records into training, control and fresh ones, in the table's order.
 
-    Parameters
-    ----------
-    options : SplitOptions
-        The shares; if one person can have several records, the key column; whether sides are stable.
-    rng : numpy.random.Generator
-        Decides who goes where. With ``options.stable``, a generator in the same state gives the same record the
-        same side in every table, but for the few that keep the share exact.
-    person : sequence of str
-        The columns that name the person of a row, where several rows may have the same one: ``table.persons``.
-    household : sequence of str
-        The columns that name the household of a row, where ``table.households`` has them.
-
-    Returns
-    -------
-    Parts
-        Disjoint, together all records (or ``options.rows`` of them), in the table's order. With ``control: cross``
-        nobody is apart: :func:`folds` has the parts on which the procedure is judged.
-        ``round(control * n_rows)`` records are control, and by the same shuffle ``round(release * n_rows)`` are
-        fresh; with households, persons or a key, that share of the households, the persons or the key's distinct
-        values (records without one count as one person each).
+    ``person`` and ``household`` are the columns that name these, where several rows share one. ``round(control *
+    n_rows)`` records are control, and by the same shuffle ``round(release * n_rows)`` are fresh; with households,
+    persons or a key, that share of the households, the persons or the key's distinct values (records without one count
+    as one person each). With ``options.stable``, a generator in the same state gives the same record the same side in
+    every table, but for the few that keep the share exact. With ``control: cross`` nobody is apart: :func:`folds` has
+    the parts on which the procedure is judged.
     """
     table = _used(table, options, rng)
     share = options.control_share
@@ -148,12 +134,8 @@ def folds(
 ) -> tuple[Parts, ...]:
     """Training and control records of every fold of ``control: cross``; arguments as for :func:`split`.
 
-    Returns
-    -------
-    tuple of Parts
-        As many as ``options.folds``. Every record is control in one of them and learned from in all others; persons and
-        households, or equal values of the key, are whole. Control groups differ by one person, household or value
-        at most.
+    Every record is control in one of them and learned from in all others; persons and households, or equal values of
+    the key, are whole. Control groups differ by one person, household or value at most.
     """
     table = _used(table, options, rng)
     groups, order = _ranked(table, options, rng, person, household)
@@ -185,17 +167,7 @@ def drawn_rows(n_rows: int, used: int, rng: np.random.Generator) -> Rows:
 
 
 def control_mask(persons: Codes, options: SplitOptions, rng: np.random.Generator) -> Array:
-    """Mask of the control records of :func:`split` without stable sides.
-
-    Parameters
-    ----------
-    persons : numpy.ndarray, shape (n_rows,), int
-        Person of each record, who is on one side.
-
-    Returns
-    -------
-    numpy.ndarray, shape (n_rows,), bool
-    """
+    """Mask of the control records of :func:`split` without stable sides, by the person of each record."""
     whole = {"rows": options.rows is not None, "release": bool(options.release), "independent": options.independent}
     if any(whole.values()):
         key = next(name for name, is_set in whole.items() if is_set)

@@ -9,13 +9,14 @@ import zipfile
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from datetime import date, datetime, time, timedelta
+from importlib import import_module
 from pathlib import Path
 from typing import Any
 
 import pandas as pd
 import pyarrow as pa
 
-from hybrid.base.errors import DataError, HybridError, MissingExtraError, OutputError
+from hybrid.base.errors import DataError, HybridError, OutputError, needs_extra
 from hybrid.table.file_problems import header_problem, suspicious_cells
 from hybrid.table.files import File
 from hybrid.table.read_options import ALL_ACCEPTED, ReadOptions
@@ -40,20 +41,10 @@ def sheet_names(file: File) -> list[str]:
 
 
 def read_spreadsheet(file: File, options: ReadOptions) -> pa.Table:
-    """Read a sheet: that of ``options.sheet``, or the first.
+    """Read the sheet that the options name, or the first, as texts.
 
-    Parameters
-    ----------
-    file : File
-        A workbook. The first row that is not empty has the names of the columns; of formulas their last results are
-        read.
-    options : ReadOptions
-        The sheet, the decimal mark of texts, and what is accepted.
-
-    Returns
-    -------
-    pyarrow.Table, shape (n_rows, n_columns)
-        Texts: dates as 2024-12-31, numbers with the decimal mark of the options.
+    The first row that is not empty has the names of the columns; of formulas their last results are read. Dates are
+    written as 2024-12-31, numbers with the decimal mark of the options.
     """
     with _workbook(file) as book, _readable(file):
         if options.sheet is not None and options.sheet not in book.sheet_names:
@@ -101,13 +92,8 @@ def _readable(file: File) -> Iterator[None]:
 
 
 def _openpyxl(file: str) -> Any:
-    try:
-        import openpyxl
-    except ImportError:
-        raise MissingExtraError(
-            f"{file}: workbooks of Excel need the package openpyxl", hint="pip install 'hybrid-release[formats]'"
-        ) from None
-    return openpyxl
+    with needs_extra("formats", f"{file}: workbooks of Excel need the package openpyxl"):
+        return import_module("openpyxl")
 
 
 def _texts(values: Iterable[Any], mark: str) -> list[str]:
@@ -134,14 +120,9 @@ def _text(value: Any, mark: str, form: str) -> str:
 
 
 def write_spreadsheet(table: Table, path: Path, sheet: str | None, *, synthetic: bool) -> None:
-    """Write a table as the only sheet of a workbook; the same table gives the same bytes.
+    """Write a table as the only sheet of a workbook (Sheet1 without a name); the same table gives the same bytes.
 
-    Parameters
-    ----------
-    sheet : str or None
-        Name of the sheet; None: Sheet1.
-    synthetic : bool
-        Whether the properties of the workbook say that its rows are synthetic.
+    Where its rows are synthetic, the properties of the workbook say so.
     """
     library = _openpyxl(path.name)
     if len(table) >= _MOST_ROWS:

@@ -17,7 +17,7 @@ from time import monotonic
 from typing import TYPE_CHECKING, Any
 from urllib.parse import quote
 
-from hybrid.base.errors import ConfigError, DataError, HybridError, MissingExtraError, UnreachableError
+from hybrid.base.errors import ConfigError, DataError, HybridError, MissingExtraError, UnreachableError, needs_extra
 
 if TYPE_CHECKING:
     import sqlalchemy as sa
@@ -83,25 +83,11 @@ LIMITED: dict[str, Callable[[sa.Connection, float], None]] = {
 def connect(
     url_env: str, name: str, *, read_only: bool, query: bool = False, minutes: float | None = None
 ) -> Iterator[sa.Connection]:
-    """Connect to a database for the block.
+    """Connect to a database for the block; errors are named by class and SQLSTATE only.
 
-    Parameters
-    ----------
-    read_only : bool
-        Enter the read-only mode of the database, where it is in :data:`READ_ONLY`.
-    query : bool
-        A query of the user will run: a database without a read-only mode is refused.
-    minutes : float, optional
-        Longest time of a statement, where the database is in :data:`LIMITED`; by default they may take any time.
-
-    Raises
-    ------
-    ConfigError, MissingExtraError
-        The environment variable is not set or no URL; the driver is not installed; there is no read-only mode.
-    UnreachableError
-        The database cannot be reached.
-    DataError
-        It refused. By class and SQLSTATE only.
+    ``read_only`` enters the read-only mode of the database, where it is in :data:`READ_ONLY`. ``query``: a query of the
+    user will run, so that a database without a read-only mode is refused. ``minutes``: longest time of a statement,
+    where the database is in :data:`LIMITED`.
     """
     sa, url = sqlalchemy(), url_of(url_env)
     dialect = url.get_dialect().name
@@ -129,7 +115,8 @@ def connect(
     except HybridError:
         raise
     except Exception as error:  # noqa: BLE001 - drivers have their own; their texts may hold values and credentials
-        if minutes is not None and _was_stopped(error):
+        code, state = _codes(error)
+        if minutes is not None and (code == sqlite3.SQLITE_INTERRUPT or state == "57014"):
             raise too_slow(name, minutes) from None
         raise _redacted(error, url_env, name) from None
 
@@ -143,10 +130,7 @@ def too_slow(name: str, minutes: float) -> DataError:
 
 
 def is_superuser(url_env: str) -> bool:
-    """True if the role is a superuser of a PostgreSQL database.
-
-    Errors as of :func:`connect`.
-    """
+    """True if the role is a superuser of a PostgreSQL database; errors as of :func:`connect`."""
     # A warehouse may have a URL that SQLAlchemy does not know.
     if not os.environ.get(url_env, "").startswith("postgres"):
         return False
@@ -181,12 +165,8 @@ def url_of(url_env: str) -> sa.URL:
 
 def sqlalchemy() -> Any:
     """Import SQLAlchemy."""
-    try:
+    with needs_extra("sql", "a table of a database needs SQLAlchemy"):
         return import_module("sqlalchemy")
-    except ImportError:
-        raise MissingExtraError(
-            "a table of a database needs SQLAlchemy", hint="pip install 'hybrid-release[sql]'"
-        ) from None
 
 
 def _allow_reading(action: int, subject: str | None, *_: str | None) -> int:
@@ -208,10 +188,10 @@ def _limits(dialect: str) -> dict[str, Any]:
     return {"connect_args": {"connect_timeout": _CONNECT_SECONDS}} if dialect == "postgresql" else {}
 
 
-def _was_stopped(error: Exception) -> bool:
+def _codes(error: Exception) -> tuple[int | None, str | None]:
+    """Error code of SQLite, and SQLSTATE, of what a driver says."""
     origin = getattr(error, "orig", None)
-    code = getattr(origin, "sqlite_errorcode", None)
-    return code == sqlite3.SQLITE_INTERRUPT or getattr(origin, "sqlstate", None) == "57014"
+    return getattr(origin, "sqlite_errorcode", None), getattr(origin, "sqlstate", None)
 
 
 def _redacted(error: Exception, url_env: str, name: str) -> DataError:
@@ -219,27 +199,21 @@ def _redacted(error: Exception, url_env: str, name: str) -> DataError:
 
     if isinstance(error, sa.exc.NoSuchTableError):
         return DataError(f"{name}: there is no such table in the database of {url_env}", hint="check the name")
-    if _denied(error):
+    code, state = _codes(error)
+    if code in (sqlite3.SQLITE_AUTH, sqlite3.SQLITE_READONLY) or state == "25006":
         return DataError(f"{name}: the query would change the database", hint="it may only read: SELECT")
-    if getattr(getattr(error, "orig", None), "sqlite_errorcode", None) == sqlite3.SQLITE_TOOBIG:
+    if code == sqlite3.SQLITE_TOOBIG:
         return DataError(
             f"{name}: a cell holds more than {LARGEST_CELL // 10**6:,} million bytes",
             hint="leave the column out, or cut it to what somebody will use",
         )
-    state = getattr(getattr(error, "orig", None), "sqlstate", None)
-    code = f"{type(error).__name__}, SQLSTATE {state}" if state else type(error).__name__
+    said = f"{type(error).__name__}, SQLSTATE {state}" if state else type(error).__name__
     if isinstance(error, sa.exc.OperationalError) and state is None:
         return UnreachableError(
-            f"{name}: the database of {url_env} cannot be reached, or the connection broke ({code})",
+            f"{name}: the database of {url_env} cannot be reached, or the connection broke ({said})",
             hint="check that it runs, and the host, user and password of the URL",
         )
     return DataError(
-        f"{name}: the database of {url_env} refused ({code})",
+        f"{name}: the database of {url_env} refused ({said})",
         hint="look the SQLSTATE up in the database's manual; check names and rights",
     )
-
-
-def _denied(error: Exception) -> bool:
-    origin = getattr(error, "orig", None)
-    code = getattr(origin, "sqlite_errorcode", None)
-    return code in (sqlite3.SQLITE_AUTH, sqlite3.SQLITE_READONLY) or getattr(origin, "sqlstate", None) == "25006"

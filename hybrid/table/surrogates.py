@@ -1,16 +1,17 @@
-"""Surrogates: fresh identifiers that no source record has."""
+"""Numbers that a release adds: surrogates, which no source record has, and those of several synthetic tables."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 
 import numpy as np
 import pandas as pd
 
-from hybrid.base.arrays import Mask
+from hybrid.base.arrays import Codes, Mask
 from hybrid.table.kinds.registry import DTYPES, Kind
-from hybrid.table.persons import constant_within
-from hybrid.table.schema import Column, Schema, Table
+from hybrid.table.persons import constant_within, n_persons
+from hybrid.table.schema import Column, Role, Schema, Table
 
 SURROGATES = "^SY*[0-9]+$"
 """Regular expression of texts that surrogates may equal."""
@@ -28,34 +29,20 @@ def with_surrogates(
     elsewhere: Mapping[str, tuple[int, int]] | None = None,
     after: tuple[int, int] = (0, 0),
 ) -> Table:
-    """Add the missing identifier columns of ``schema``, filled with surrogates.
+    """The table with the missing identifier columns of ``schema``, filled with surrogates.
 
-    An identifier is empty where the source has none: in the rows that a column of the table tells, if each of its
-    values (or its gaps) always goes with a gap or never, and else in as many rows as in the source. The surrogates of a
-    row differ from column to column.
+    An identifier is empty where that of ``source`` is: in the rows that a column of the table tells, if each of its
+    values (or its gaps) always goes with a gap or never, and else in as many rows. The surrogates of a row differ from
+    column to column. Those of ``person``, and all identifiers that are constant within the persons of the source, are
+    the same in all rows of a person; those of ``person`` have no gaps.
 
-    Parameters
-    ----------
-    table : Table, n rows
-        Synthetic records without identifiers.
-    source : Table
-        The records whose identifiers must not occur.
-    person : sequence of str
-        Identifiers of the person of a row. Where the table knows the persons of its rows, these and all other
-        identifiers that are constant within the persons of ``source`` are the same in all rows of a person.
-    elsewhere : mapping of str to (int, int), optional
-        Of records that are not in ``source``: length of each identifier's longest value, and of the longest one that
-        matches :data:`SURROGATES`; 0 for none.
-    after : (int, int)
-        Rows and persons of other tables that were numbered before, which no surrogate repeats.
+    Integers are numbered above the source's longest identifier, texts are "S" and a number with another letter where
+    the source uses that form; decimals are numbered as integers are if all of the source's are whole (3.0, as programs
+    write whole numbers with gaps). Dates, booleans and other decimals are left missing.
 
-    Returns
-    -------
-    Table
-        n rows; integers are numbered above the source's longest identifier, texts are "S" and a number with
-        another letter where the source uses that form; decimals are numbered as integers are if all of the source's
-        are whole (3.0, as programs write whole numbers with gaps). Dates, booleans and other decimals are left
-        missing. Columns that number persons (``person``) have no gaps.
+    ``elsewhere`` is about records that are not in the source: length of each identifier's longest value, and of the
+    longest one that matches :data:`SURROGATES`; 0 for none. ``after``: rows and persons of other tables that were
+    numbered before, which no surrogate repeats.
     """
     owners = pd.factorize(table.persons)[0]
     of_person = {*person, *constant_within(source, schema.identifiers)}
@@ -75,18 +62,10 @@ def with_surrogates(
 
 
 def gaps_like(source: Table, name: str, table: Table) -> Mask | None:
-    """Mask of the rows without an identifier.
+    """Mask of the rows of a table that get no identifier; None where fewer than five rows of the source have none.
 
-    Parameters
-    ----------
-    table : Table, n rows
-        Rows that get it, with other columns of the source. Where none of these tells the gaps, all rows of a person
-        have them or none.
-
-    Returns
-    -------
-    numpy.ndarray, shape (n,), bool, or None
-        None where fewer than five rows are empty; all of them where fewer than five are not.
+    All rows where fewer than five have one. Where no column that both tables have tells the gaps, all rows of a person
+    have them or none.
     """
     empty = source.frame[name].isna().to_numpy()
     if empty.sum() < _FEW:
@@ -105,8 +84,7 @@ def gaps_like(source: Table, name: str, table: Table) -> Mask | None:
                 return np.isin(codes[len(empty) :], with_gap)
     places = pd.factorize(table.persons)[0]
     share = float(empty.mean())
-    spread: Mask = np.floor((places + 1) * share) > np.floor(places * share)
-    return spread
+    return np.asarray(np.floor((places + 1) * share) > np.floor(places * share))
 
 
 def _known(column: Column, source: Table, elsewhere: Mapping[str, tuple[int, int]]) -> pd.Series:
@@ -141,3 +119,32 @@ def _surrogates(column: Column, n: int, source: pd.Series, after: int, step: tup
 def _are_whole(values: pd.Series) -> bool:
     known = values.dropna()
     return len(known) > 0 and bool((known % 1 == 0).all())
+
+
+TABLE_NUMBER = "synthetic_table"
+"""Column with the number of the table of each row, 1 and up."""
+
+
+def table_numbers(people: int, tables: int) -> Codes:
+    """Number of the table of each of so many people in random order, shape (people,): the first ones are in table 1.
+
+    The tables have equally many people, one more or less.
+    """
+    return np.arange(people) * tables // max(people, 1) + 1
+
+
+def with_table_numbers(table: Table, tables: int) -> Table:
+    """Rows in random order as so many tables, numbered by the last column.
+
+    The tables have equally many persons, and so equally many rows where each row is another person. Rows of a person
+    must follow each other.
+    """
+    order = table.persons if table.rows_are_persons else np.cumsum(np.diff(table.persons, prepend=-1) != 0) - 1
+    return numbered(table, table_numbers(n_persons(table), tables)[order])
+
+
+def numbered(table: Table, numbers: Codes) -> Table:
+    """Rows with the number of the table that each is in, shape (n_rows,), as the last column."""
+    schema = Schema((*table.schema, Column(TABLE_NUMBER, Role.INSENSITIVE, Kind.INTEGER)))
+    frame = table.frame.assign(**{TABLE_NUMBER: numbers}).astype({TABLE_NUMBER: DTYPES[Kind.INTEGER]})
+    return replace(table, frame=frame, schema=schema)

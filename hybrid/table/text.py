@@ -13,77 +13,44 @@ import pyarrow.compute as pc
 from hybrid.base.arrays import Array
 from hybrid.base.errors import Problem
 from hybrid.table.kinds.registry import DTYPES, Kind, recognized
-from hybrid.table.kinds.value_type import ColumnFormat
+from hybrid.table.kinds.value_type import ParsedTexts
 from hybrid.table.read_options import ColumnOptions
 from hybrid.table.schema import Column
 
 
 def as_text(values: pd.Series, column: Column) -> pd.Series:
-    """The values as the source would have written them.
+    """The values as the source would have written them, shape (n,), object.
 
-    Parameters
-    ----------
-    values : pandas.Series, shape (n,)
-        In the dtype of the column's kind.
-
-    Returns
-    -------
-    pandas.Series, shape (n,), object
-        Texts with the column's padding; missing values are its missing marker.
+    Texts with the column's padding; missing values are its missing marker.
     """
     codes, texts = encode_texts(values, column)
     return pd.Series(np.array(texts, dtype=object)[codes], dtype=object)
 
 
 def encode_texts(values: pd.Series, column: Column) -> tuple[Array, list[str]]:
-    """Texts of distinct values (missing last), and each row's text number.
-
-    Returns
-    -------
-    codes : numpy.ndarray, shape (n,), int64
-    """
+    """Number of each row's text, shape (n,), int64, and the texts of distinct values, that of missing ones last."""
     codes, distinct = pd.factorize(values, use_na_sentinel=True)
     padding = column.format.padding
     texts = [padding + column.kind.type.text(value, column.format) for value in distinct]
     return np.where(codes < 0, len(texts), codes), [*texts, column.format.missing]
 
 
-@dataclass(frozen=True)
-class Parsed:
-    """The distinct texts of a column as typed values.
-
-    ``values`` has the dtype of ``kind`` and one entry per text; ``bad`` lists the positions of texts that are
-    not of that kind (their value is missing).
-    """
+@dataclass(frozen=True, kw_only=True)
+class Parsed(ParsedTexts):
+    """The distinct texts of a column as typed values of a kind."""
 
     kind: Kind
-    values: pd.Series
-    format: ColumnFormat
-    bad: tuple[int, ...] = ()
 
 
 def parse(texts: Sequence[str], kind: Kind | None = None, date_format: str | None = None, mark: str = ".") -> Parsed:
-    """Parse the distinct non-missing texts of one column.
+    """Parse the distinct non-missing texts of one column, stripped; their kind and format are guessed if not given.
 
-    Parameters
-    ----------
-    texts : sequence of str
-        Distinct values, stripped, none of them a missing marker.
-    kind : Kind, optional
-        What the values are; guessed if not given. Whole numbers with leading zeros (codes) and beyond 64 bits are
-        categorical.
-    date_format : str, optional
-        strptime format of dates and times; guessed if not given.
-
-    Returns
-    -------
-    Parsed
-        Typed values; :attr:`Parsed.bad` is empty when the kind was guessed.
+    Whole numbers with leading zeros (codes) and beyond 64 bits are categorical. None is bad where the kind was guessed.
     """
     texts = list(texts)
     kind = kind or recognized(texts, date_format, mark)
     found = kind.type.parse(texts, date_format, mark)
-    return Parsed(kind, found.values, found.format, found.bad)
+    return Parsed(kind=kind, **vars(found))
 
 
 _MOST_LISTED = 10
@@ -113,25 +80,10 @@ def convert_texts(
     mark: str,
     counts: Array | None = None,
 ) -> tuple[Column, pd.Series, Problem | None]:
-    """Parse one column.
+    """Parse one column; how its texts were written is in its format.
 
-    Parameters
-    ----------
-    wanted : ColumnOptions
-        Role; kind and format, or none to infer them.
-    markers : collection of str
-        Texts that mean "missing".
-    counts : numpy.ndarray, shape (n_rows,), int, optional
-        Records that each row represents; 1 if not given.
-
-    Returns
-    -------
-    column : Column
-        How the texts were written is in its format.
-    values : pandas.Series, shape (n_rows,)
-        In the dtype of the column's kind.
-    problem : Problem or None
-        Texts that are not of the wanted kind; their values are missing.
+    ``markers`` are texts that mean "missing"; ``counts``, shape (n_rows,): records that each row represents. The
+    problem is about texts that are not of the wanted kind, whose values are missing.
     """
     texts = _distinct(raw, {marker.strip() for marker in markers}, counts)
     known = texts.bare.filter(pa.array(~texts.is_marker)).unique()

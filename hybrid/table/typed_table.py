@@ -12,7 +12,7 @@ import pyarrow.csv
 
 from hybrid.base.arrays import Array
 from hybrid.base.errors import DataError, Problem
-from hybrid.table.arrow import is_text, kind_of
+from hybrid.table.arrow import is_text, kind_of, plain_type
 from hybrid.table.kinds.registry import Kind
 from hybrid.table.kinds.value_type import plain_values
 from hybrid.table.read_options import ColumnOptions, ReadOptions
@@ -41,18 +41,10 @@ def typed_table(
     counts: Array | None = None,
     stored: pa.Schema | None = None,
 ) -> Table:
-    """Give every column of an Arrow table its role and kind.
+    """Give every column of an Arrow table its role and kind; texts are parsed, other types taken as they are.
 
-    Parameters
-    ----------
-    raw : pyarrow.Table
-        Texts are parsed; other types are taken as they are.
-    keep_types : bool
-        Whether what is written later has these Arrow types.
-    counts : numpy.ndarray, shape (n_rows,), int, optional
-        Records that each row stands for, for messages; 1 if not given.
-    stored : pyarrow.Schema, optional
-        Arrow types of the source, where ``raw`` has texts as dictionaries that it has not.
+    ``keep_types``: what is written later has these Arrow types, or those of ``stored`` where the table has texts as
+    dictionaries that its source has not. ``counts``, shape (n_rows,): records that each row stands for, for messages.
     """
     problems = column_problems(source, raw.column_names, options)
     if raw.num_rows == 0 and not problems:
@@ -143,12 +135,7 @@ def _convert_typed(
     kind, shape = kind_of(raw.type)
     empty = Column(name, wanted.role, Kind.CATEGORICAL, wanted.target), pd.Series(dtype="category")
     if kind is None:
-        problems.append(
-            Problem(
-                f"{source}: column {name!r} has the type {raw.type}, which is not supported",
-                "convert it to numbers, text, booleans or dates, or drop it",
-            )
-        )
+        problems.append(unsupported(source, name, raw.type))
         return empty
     plain = plain_values(raw)
     if what := kind.type.unstorable(plain):
@@ -170,6 +157,13 @@ def _convert_typed(
     return Column(name, wanted.role, kind, wanted.target, kind.type.format_of_values(values, shape)), values
 
 
+def unsupported(source: str, name: str, arrow_type: pa.DataType) -> Problem:
+    return Problem(
+        f"{source}: column {name!r} has the type {arrow_type}, which is not supported",
+        "convert it to numbers, text, booleans or dates, or drop it",
+    )
+
+
 @runtime_checkable
 class ArrowStream(Protocol):
     """Table with Arrow's PyCapsule interface, as polars, pyarrow, DuckDB and narwhals have it."""
@@ -183,25 +177,10 @@ Frame: TypeAlias = pd.DataFrame | ArrowStream
 
 
 def read_frame(frame: Frame, options: ReadOptions) -> Table:
-    """Give every column of a DataFrame its role and kind.
+    """Give every column of a table in memory its role and kind.
 
-    Parameters
-    ----------
-    frame : pandas.DataFrame, polars.DataFrame, pyarrow.Table or another table of Arrow's PyCapsule interface
-        One record per row. The index of pandas is not a column and is ignored; ``frame.reset_index()`` makes it one.
-    options : ReadOptions
-        The columns' roles and kinds, missing markers.
-
-    Returns
-    -------
-    Table
-        Columns of texts are parsed as those of a Parquet file; other dtypes keep their kind.
-
-    Raises
-    ------
-    DataError
-        With all problems at once: names that are not texts or occur twice, columns that the config names and the
-        frame lacks, a column of mixed or unsupported types, values that are not of the declared kind; no rows.
+    Columns of texts are parsed as those of a Parquet file; other dtypes keep their kind. The index of pandas is not a
+    column and is ignored; ``frame.reset_index()`` makes it one. DataError has all problems at once.
     """
     if not isinstance(frame, pd.DataFrame):
         return typed_table(DATA_FRAME, _arrow_table(frame), options, keep_types=True)
@@ -242,15 +221,12 @@ def _arrow_table(frame: ArrowStream) -> pa.Table:
         raise DataError(
             f"{DATA_FRAME}: the table cannot be read as Arrow columns", hint="give one record per row, in named columns"
         ) from None
-    return pa.table({name: _plain(table[name]) for name in table.column_names}) if _has_views(table) else table
-
-
-def _has_views(table: pa.Table) -> bool:
-    return any(_is_view(kind) for kind in table.schema.types)
+    has_views = any(_is_view(kind) for kind in table.schema.types)
+    return pa.table({name: _plain(table[name]) for name in table.column_names}) if has_views else table
 
 
 def _is_view(kind: Any) -> bool:
-    return bool(pa.types.is_string_view(kind.value_type if pa.types.is_dictionary(kind) else kind))
+    return bool(pa.types.is_string_view(plain_type(kind)))
 
 
 def _plain(column: pa.ChunkedArray) -> pa.ChunkedArray:

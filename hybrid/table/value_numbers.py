@@ -9,7 +9,7 @@ import pyarrow.compute as pc
 
 from hybrid.base.arrays import Array
 from hybrid.base.errors import DataError
-from hybrid.table.arrow import to_arrow
+from hybrid.table.arrow import plain_type, to_arrow
 from hybrid.table.kinds.value_type import plain_values
 from hybrid.table.read_options import ColumnOptions, ReadOptions
 from hybrid.table.schema import Column, Table
@@ -19,18 +19,12 @@ from hybrid.table.typed_table import typed_table
 class ValueNumbers:
     """Incremental numbering of a column's values: 0 is null, then 1, 2, ... by appearance.
 
-    Parameters
-    ----------
-    name : str
-        Of the column.
-    arrow_type : pyarrow.DataType
-        Its type; a dictionary's values are what is numbered.
+    Of a column of dictionaries their values are numbered.
     """
 
     def __init__(self, name: str, arrow_type: pa.DataType) -> None:
         self.name = name
-        plain = arrow_type.value_type if pa.types.is_dictionary(arrow_type) else arrow_type
-        self._known = pa.array([None], plain)
+        self._known = pa.array([None], plain_type(arrow_type))
         self.counts = np.zeros(1, dtype=np.int64)
         """How often each value was seen; shape (n_values,)."""
 
@@ -43,34 +37,15 @@ class ValueNumbers:
         return self._known
 
     def tally(self, column: pa.Array, counts: Array) -> None:
-        """Number distinct values, and count their records.
-
-        Parameters
-        ----------
-        column : pyarrow.Array, n values
-            Each once.
-        counts : numpy.ndarray, shape (n,), int
-            Records of each.
-        """
+        """Number distinct values, each there once, and count their records."""
         codes, numbers = self.number(column)
         self.counts[:] = np.bincount(numbers[codes], counts, len(self)).astype(np.int64)
 
     def number(self, column: pa.Array, grow: bool = True) -> tuple[Array, Array]:
-        """Number a batch of the column.
+        """Number a batch of the column; texts may come as a dictionary.
 
-        Parameters
-        ----------
-        column : pyarrow.Array, n rows
-            Of the column's type; texts may come as a dictionary.
-        grow : bool
-            Whether values that were not seen before get a number. If not, they are an error.
-
-        Returns
-        -------
-        codes : numpy.ndarray, shape (n,), int64
-            Position in ``numbers`` of each row's value.
-        numbers : numpy.ndarray, shape (n_here,), int64
-            The numbers of the batch's values; the first is 0, for a null. A number may be there twice.
+        Gives the position of each row's value among those of the batch, and the numbers of these; the first is 0, for a
+        null, and a number may be there twice. Unless they may ``grow``, values that were not seen before are an error.
         """
         encoded = column if pa.types.is_dictionary(column.type) else column.dictionary_encode()
         here = pa.concat_arrays([pa.nulls(1, self._known.type), encoded.dictionary.cast(self._known.type)])
@@ -99,10 +74,7 @@ class ValueNumbers:
     def written(self, source: str, options: ReadOptions, stored: pa.DataType | None) -> pa.Array:
         """The values by their numbers as a table in memory writes them, dictionaries decoded.
 
-        Parameters
-        ----------
-        stored : pyarrow.DataType or None
-            The type of the column in its source, where that has types.
+        ``stored`` is the type of the column in its source, where that has types.
         """
         seen, table = self._typed(source, options, stored)
         found = plain_values(to_arrow(table)[self.name]).combine_chunks()

@@ -1,4 +1,4 @@
-"""Sessions with a warehouse through ibis, which count their transfers.
+"""Sessions with a warehouse through ibis, which count their transfers; with DuckDB also on files of this machine.
 
 The tables stay there. What an engine or its driver says of an error is not repeated: it may hold values or
 credentials.
@@ -9,18 +9,20 @@ from __future__ import annotations
 import io
 import math
 import os
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager, nullcontext, suppress
 from dataclasses import dataclass
 from importlib import import_module
 from pathlib import Path
+from threading import Event, Thread
 from typing import Any, Literal
 from urllib.parse import SplitResult, unquote, urlsplit
 
 import pyarrow as pa
 import pyarrow.csv as pacsv
 
-from hybrid.base.errors import ConfigError, DataError, MissingExtraError, OutputError, UnreachableError
+from hybrid.base.errors import ConfigError, DataError, OutputError, UnreachableError, needs_extra
+from hybrid.table.arrow import plain_type
 from hybrid.table.sql_connection import too_slow
 
 ENGINE_SHARE = 0.5
@@ -69,15 +71,7 @@ class Transfer:
 
 
 class Warehouse:
-    """A session with a warehouse.
-
-    Parameters
-    ----------
-    backend : ibis backend
-        Connected.
-    transfers : list of Transfer
-        Filled as the session goes on.
-    """
+    """A session with a warehouse, through a connected ibis backend."""
 
     held: float = 0.0
     """Share of the memory limit that the engine keeps here while :meth:`resting`."""
@@ -108,10 +102,7 @@ class Warehouse:
 
     @contextmanager
     def resting(self) -> Iterator[None]:
-        """Leave memory to others for the block.
-
-        Nothing is asked of the engine in it.
-        """
+        """Leave memory to others for the block, in which nothing is asked of the engine."""
         yield
 
     def table(self, name: str) -> Any:
@@ -140,10 +131,7 @@ class Warehouse:
         return self.keep(content)
 
     def keep(self, expression: Any) -> Any:
-        """Make a temporary table of the rows of an expression.
-
-        Or of rows from here, with dictionaries as texts.
-        """
+        """Make a temporary table of the rows of an expression, or of rows from here, with dictionaries as texts."""
         return self._backend.create_table(self._temporary_name(), plain(expression), temp=True)
 
     def write(self, name: str, expression: Any) -> Any:
@@ -152,10 +140,7 @@ class Warehouse:
         return self._backend.create_table(plain, expression, database=schema)
 
     def extend(self, name: str, expression: Any) -> None:
-        """Add the rows of an expression to a table, in their order.
-
-        Not on Spark.
-        """
+        """Add the rows of an expression to a table, in their order; not on Spark."""
         self.execute(f"INSERT INTO {self.quoted(name)} {self._backend.compile(expression)}")
 
     def drop(self, name: str) -> None:
@@ -244,14 +229,9 @@ class Warehouse:
 
 @contextmanager
 def unverified(warehouse: Warehouse, target: str) -> Iterator[str]:
-    """Name a table that becomes ``target`` after a block without error.
+    """Name a table that becomes ``target`` after a block without error; otherwise it is dropped, and there is no table.
 
-    Otherwise it is dropped, and there is no table.
-
-    Raises
-    ------
-    OutputError
-        There is a table or view of one of the two names; it is left as it is.
+    OutputError where there is a table or view of one of the two names; it is left as it is.
     """
     name = f"{target}_unverified"
     for each in (target, name):
@@ -277,14 +257,10 @@ def _as_csv(batch: pa.RecordBatch) -> bytes:
 
 
 def plain(content: Any) -> Any:
-    """Rows from here with dictionaries as texts.
-
-    An expression as it is.
-    """
+    """Rows from here with dictionaries as texts; an expression as it is."""
     if not isinstance(content, pa.Table):
         return content
-    kinds = [kind.value_type if pa.types.is_dictionary(kind) else kind for kind in content.schema.types]
-    return content.cast(pa.schema(list(zip(content.column_names, kinds, strict=True))))
+    return content.cast(pa.schema([(field.name, plain_type(field.type)) for field in content.schema]))
 
 
 def _place(name: str) -> tuple[str, str | None]:
@@ -296,40 +272,20 @@ def _place(name: str) -> tuple[str, str | None]:
 def open_warehouse(
     url_env: str, memory: float | None = None, asked: str = PUSH_DOWN, minutes: float | None = None
 ) -> Iterator[Warehouse]:
-    """Connect to a warehouse for the block.
+    """Connect to the warehouse of an environment variable for the block.
 
-    Parameters
-    ----------
-    url_env : str
-        The environment variable with its URL: ``duckdb:///FILE``, ``postgresql://USER:PASSWORD@HOST/DATABASE``,
-        ``spark:///FOLDER`` or ``sc://HOST:PORT/;token=TOKEN``.
-    memory : float, optional
-        Bytes that an engine on this machine (DuckDB, Spark) may take.
-    asked : str
-        Key of the configuration that asks for a warehouse, for messages.
-    minutes : float, optional
-        As for :meth:`Warehouse.limited`; by default statements may take any time.
-
-    Raises
-    ------
-    ConfigError, MissingExtraError
-        The environment variable is not set or no URL of a supported warehouse; the extra is not installed.
-    UnreachableError
-        The warehouse cannot be reached.
-    DataError
-        It refused. By class only.
+    Its URL is ``duckdb:///FILE``, ``postgresql://USER:PASSWORD@HOST/DATABASE``, ``spark:///FOLDER`` or
+    ``sc://HOST:PORT/;token=TOKEN``. ``memory``: bytes that an engine on this machine (DuckDB, Spark) may take;
+    ``asked``: the key that asks for a warehouse, for messages; ``minutes``: as for :meth:`Warehouse.limited`. What the
+    engine says of an error is named by its class only.
     """
     url = _url(url_env, asked)
     engine = _SCHEMES[url.scheme.partition("+")[0]]
-    try:
+    extra = "spark" if engine == "spark" else "warehouse"
+    with needs_extra(extra, f"{asked} needs ibis and the driver of the warehouse"):
         ibis = import_module("ibis")
         errors = tuple(getattr(import_module(module), name) for module, name in _ERRORS[engine])
         module = getattr(ibis, {"spark": "pyspark"}.get(engine, engine))
-    except ImportError:
-        raise MissingExtraError(
-            f"{asked} needs ibis and the driver of the warehouse",
-            hint=f"pip install 'hybrid-release[{'spark' if engine == 'spark' else 'warehouse'}]'",
-        ) from None
     try:
         warehouse = _connected(module, engine, url, memory)
     except (*errors, OSError) as error:
@@ -367,7 +323,7 @@ def _connected(module: Any, engine: str, url: SplitResult, memory: float | None)
         )
         return Warehouse(backend)
     place = unquote(url.path.removeprefix("/"))
-    return import_module("hybrid.table.duckdb").connect(module, place, memory)  # type: ignore[no-any-return]
+    return _connect_duckdb(module, place, memory)
 
 
 def _url(url_env: str, asked: str) -> SplitResult:
@@ -393,3 +349,134 @@ def _url(url_env: str, asked: str) -> SplitResult:
             hint="write spark:///FOLDER, or spark:////ROOT; a cluster is reached through Spark Connect: sc://HOST:15002",
         )
     return url
+
+
+RESTING = 0.2
+"""Share of its memory that DuckDB keeps while it rests."""
+SPILLED = 3
+"""Memories of DuckDB that a sort may take on disk, beside the one that it has."""
+MOST_TEXTS = 10_000
+"""Texts of an enumeration; beyond it a dictionary is kept as texts."""
+
+LEAST = 1 << 27
+"""Bytes that DuckDB needs for any work on files."""
+_AGAIN = 0.1
+"""Seconds until what runs is stopped again, once it is time."""
+
+
+class DuckdbWarehouse(Warehouse):
+    """A session with DuckDB.
+
+    Dictionaries that are sent become enumerations: rows that get a label from one are joined, sorted and written as
+    small numbers, at a third of the cost of texts.
+    """
+
+    held = ENGINE_SHARE * RESTING
+
+    def __init__(self, backend: Any, memory: float | None = None) -> None:
+        super().__init__(backend)
+        self._memory = memory
+        if memory is not None:
+            self.sort_bytes = (1 + SPILLED) * memory
+
+    @contextmanager
+    def limited(self, minutes: float) -> Iterator[None]:
+        ended = Event()
+
+        def watch() -> None:
+            ended.wait(60 * minutes)
+            while not ended.wait(_AGAIN):
+                self._backend.con.interrupt()
+
+        watcher = Thread(target=watch, daemon=True)
+        watcher.start()
+        try:
+            yield
+        finally:
+            ended.set()
+            watcher.join()
+
+    @contextmanager
+    def resting(self) -> Iterator[None]:
+        self._limit(RESTING)
+        yield
+        self._limit(1)
+
+    def keep(self, expression: Any) -> Any:
+        made = super().keep(expression)
+        table = self.quoted(made.get_name())
+        if isinstance(expression, pa.Table):
+            for name, column in zip(expression.column_names, expression.columns, strict=True):
+                if pa.types.is_dictionary(column.type) and 0 < len(texts := _texts(column)) <= MOST_TEXTS:
+                    kind = ", ".join(self.literal(text) for text in texts)
+                    self.execute(f"ALTER TABLE {table} ALTER {self._quoted(name)} TYPE ENUM ({kind})")
+        return made
+
+    def write(self, name: str, expression: Any) -> Any:
+        if isinstance(expression, pa.Table):
+            return super().write(name, expression)
+        self.execute(f"CREATE TABLE {self.quoted(name)} AS {self._backend.compile(expression)}")
+        return self.table(name)
+
+    def read(self, files: Sequence[Path]) -> Any:
+        """Rows of Parquet files, one after the other, as a table."""
+        name, paths = self._temporary_name(), ", ".join(self.literal(str(path)) for path in files)
+        self.execute(
+            f"CREATE TEMP VIEW {self._quoted(name)} AS SELECT * FROM read_parquet([{paths}], hive_partitioning = false)"
+        )
+        return self._backend.table(name)
+
+    def batches(self, expression: Any) -> Iterator[pa.RecordBatch]:
+        """Rows of an expression in their order, some at a time."""
+        return self._batches(expression)
+
+    def _limit(self, share: float) -> None:
+        if self._memory is not None:
+            self.execute(f"SET memory_limit = '{_mebibytes(self._memory * share)}'")
+
+
+def _mebibytes(n_bytes: float) -> str:
+    return f"{int(n_bytes / 2**20)}MiB"
+
+
+def _texts(column: pa.ChunkedArray) -> list[str]:
+    """All texts of a dictionary, also those that no row has: tables of one dictionary have one type."""
+    found = {text for chunk in column.chunks for text in chunk.dictionary.to_pylist()}
+    return sorted(found, key=str.encode)
+
+
+def _connect_duckdb(module: Any, place: str, memory: float | None, work: Path | None = None) -> DuckdbWarehouse:
+    """Open a database; nothing is loaded from the network, and no file is made.
+
+    What does not fit into ``memory`` bytes is in the folder ``work``, or beside the file, until the session ends.
+    """
+    limit = {} if memory is None else {"memory_limit": _mebibytes(memory)}
+    aside = {} if work is None else {"temp_directory": str(work)}
+    off = dict.fromkeys(("autoinstall_known_extensions", "autoload_known_extensions"), "false")
+    backend = module.connect(place, **off, **limit, **aside)
+    backend.con.execute("SET enable_progress_bar = false")  # it would write to standard output in a notebook
+    return DuckdbWarehouse(backend, memory)
+
+
+@contextmanager
+def open_files(source: str, work: Path, memory: float) -> Iterator[DuckdbWarehouse]:
+    """Start a session for files of this machine for the block.
+
+    ``work`` is a private folder for what does not fit into memory, of which DuckDB may take ``memory`` bytes,
+    :data:`LEAST` at least. What it says of an error is named by its class only: its texts may hold values.
+    """
+    missing = f"{source}: the table is larger than the memory limit, and DuckDB, which counts such tables, is missing"
+    with needs_extra("warehouse", missing):
+        ibis, duckdb = import_module("ibis"), import_module("duckdb")
+        module = ibis.duckdb
+    try:
+        session = _connect_duckdb(module, ":memory:", max(memory, LEAST), work)
+        try:
+            yield session
+        finally:
+            session.close()
+    except (duckdb.Error, ibis.common.exceptions.IbisError) as error:
+        raise DataError(
+            f"{source}: DuckDB could not go on ({type(error).__name__})",
+            hint="check the space on the disk of the result, which holds the copies; raise anonymize.memory_limit",
+        ) from None

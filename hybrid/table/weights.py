@@ -10,9 +10,8 @@ import pandas as pd
 
 from hybrid.base.arrays import Array, Codes
 from hybrid.base.errors import DataError
-from hybrid.table.codings import decimals_of
+from hybrid.table.codings import step_of, written
 from hybrid.table.holders import holders, row_holders
-from hybrid.table.kinds.registry import Kind
 from hybrid.table.persons import n_persons
 from hybrid.table.schema import Column, Role, Table
 
@@ -33,8 +32,7 @@ def weights_of(table: Table) -> Array | None:
     if column is None:
         return None
     values = table.frame[column.name].to_numpy(dtype=np.float64, na_value=np.nan)
-    weights: Array = np.clip(np.nan_to_num(values), 0, None)
-    return weights
+    return np.asarray(np.clip(np.nan_to_num(values), 0, None))
 
 
 def refuse_unusable_weights(table: Table) -> None:
@@ -64,8 +62,7 @@ class Margin:
     def groups(self, frame: pd.DataFrame) -> Codes:
         """Group of each row, shape (n,)."""
         place = pd.Index(list(self.values), dtype=object).get_indexer(pd.Index(frame[self.column].astype(object)))
-        codes: Codes = np.where(place < 0, len(self.values), place).astype(np.int64)
-        return codes
+        return np.where(place < 0, len(self.values), place).astype(np.int64)
 
 
 @dataclass(frozen=True)
@@ -77,21 +74,11 @@ class Margins:
 
 
 def margins_of(train: Table, share: float) -> Margins | None:
-    """Public weighted margins of training records.
+    """Public weighted margins of training records that are a ``share`` of the source; None without weights.
 
     Every categorical and boolean column gets the weighted shares of the categories that at least :data:`HOLDERS` people
     hold. As counts of people are published in tens, shares are rounded to what ten people of average weight make up,
-    and the total to three significant digits: two releases do not differ by one person.
-
-    Parameters
-    ----------
-    share : float
-        Their share of the source, above 0: the total is that of the source.
-
-    Returns
-    -------
-    Margins or None
-        None without weights.
+    and the total, that of the source, to three significant digits: two releases do not differ by one person.
     """
     weights = weights_of(train)
     if weights is None:
@@ -117,16 +104,11 @@ def _margin(train: Table, name: str, weights: Array, step: float) -> Margin | No
 
 
 def calibrated(table: Table, margins: Margins) -> Table:
-    """The table with weights that meet the margins.
+    """The table of synthetic records with weights that meet the margins.
 
     Raking (iterative proportional fitting; Deming and Stephan 1940, doi 10.1214/aoms/1177731829): weights are
     multiplied column by column until all weighted shares are met, groups without rows left aside; then they sum to the
     total. They are written as the column writes numbers, and are never 0.
-
-    Parameters
-    ----------
-    table : Table, n rows
-        Synthetic records with weights.
     """
     column, weights = weight_column(table), weights_of(table)
     assert column is not None and weights is not None
@@ -134,8 +116,12 @@ def calibrated(table: Table, margins: Margins) -> Table:
         return table
     weights = np.maximum(weights, np.finfo(np.float64).tiny)
     weights = _raked(weights / weights.sum(), list(_targets(table, margins.columns))) * margins.total
-    frame = table.frame.assign(**{column.name: _written(weights, column)})
-    return replace(table, frame=frame)
+    return _with(table, column, weights)
+
+
+def _with(table: Table, column: Column, weights: Array) -> Table:
+    values = written(np.maximum(weights, step_of(column)), column)
+    return replace(table, frame=table.frame.assign(**{column.name: values}))
 
 
 ALIKE = 0.01
@@ -147,10 +133,6 @@ def with_weights_like(table: Table, other: Table) -> Table:
 
     Released weights sum to the total of the source, whose records are more than the training records: a row then counts
     for more people than a training record. The table itself, where the means are alike or there are no weights.
-
-    Parameters
-    ----------
-    table : Table, n rows
     """
     column, weights, like = weight_column(other), weights_of(table), weights_of(other)
     if column is None or weights is None or like is None or not weights.sum() or not like.sum():
@@ -158,7 +140,7 @@ def with_weights_like(table: Table, other: Table) -> Table:
     times = float(like.mean() / weights.mean())
     if abs(times - 1) < ALIKE:
         return table
-    return replace(table, frame=table.frame.assign(**{column.name: _written(weights * times, column)}))
+    return _with(table, column, weights * times)
 
 
 def _targets(table: Table, columns: Sequence[Margin]) -> Iterator[tuple[Codes, Array]]:
@@ -179,13 +161,4 @@ def _raked(weights: Array, targets: list[tuple[Codes, Array]]) -> Array:
             weights = weights * np.divide(shares, found, out=np.ones_like(shares), where=found > 0)[groups]
         if worst < CLOSE:
             break
-    raked: Array = weights / weights.sum()
-    return raked
-
-
-def _written(weights: Array, column: Column) -> pd.Series:
-    decimals = decimals_of(column)
-    if decimals is not None:
-        weights = np.maximum(np.round(weights, decimals), 10.0**-decimals)
-    values = pd.Series(weights)
-    return values.astype("Int64") if column.kind is Kind.INTEGER else values
+    return np.asarray(weights / weights.sum())

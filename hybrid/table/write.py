@@ -25,8 +25,7 @@ from hybrid.table.file_formats import PARQUET_SUFFIXES, SPREADSHEET_SUFFIXES, ST
 from hybrid.table.files import File
 from hybrid.table.schema import Column, Table
 from hybrid.table.spreadsheets import write_spreadsheet
-from hybrid.table.statistics.codebook import Codebook, read_codebook
-from hybrid.table.statistics.write import write_statistics_file
+from hybrid.table.statistics_files import Codebook, read_codebook, write_statistics_file
 from hybrid.table.text import encode_texts
 
 _CHUNK = 250_000
@@ -99,15 +98,7 @@ def _needs_quotes(text: str, separator: str) -> bool:
 
 
 def write_csv(table: Table, path: Path, separator: str, encoding: str, layout: Layout) -> None:
-    """Write the table.
-
-    Texts are made and quoted per distinct value, lines are joined by Arrow.
-
-    Parameters
-    ----------
-    separator, encoding : str
-        Between fields; of the file.
-    """
+    """Write the table: texts are made and quoted per distinct value, lines are joined by Arrow."""
     header = [_field(name, separator, layout.quoted_header) for name in table.schema.names]
     columns = [_fields(table, column, separator, layout) for column in table.schema]
     end, between, nothing = (pa.scalar(text, type=pa.large_string()) for text in (layout.line_end, separator, ""))
@@ -168,22 +159,12 @@ def write_table(
     synthetic: bool = False,
     said: str = "",
 ) -> None:
-    """Write ``table`` in its source's conventions.
+    """Write ``table`` in its source's conventions, as the format of the path's suffix.
 
-    The path's suffix decides the format.
-
-    Parameters
-    ----------
-    path : Path
-        As for :func:`hybrid.table.read_file.read_table`; a file of Stata, SPSS, SAS or Excel that is written.
-    layout : Layout, optional
-        Line ends, byte order mark and needless quotes of a CSV file, codebook, sheet (:func:`layout_of`); LF and none
-        of these if not given.
-    synthetic : bool
-        Whether the file says that its rows are synthetic, in its metadata (Parquet, :data:`MARK`), its label or its
-        properties. CSV has no place for it.
-    said : str
-        What the rows are and how they were made, for the metadata of a Parquet file.
+    ``layout``: line ends, byte order mark and needless quotes of a CSV file, codebook, sheet (:func:`layout_of`); LF
+    and none of these if not given. ``synthetic``: the file says that its rows are synthetic, in its metadata (Parquet,
+    :data:`MARK`), its label or its properties; CSV has no place for it. ``said``: what the rows are and how they were
+    made, for the metadata of a Parquet file.
     """
     layout, suffix = layout or Layout(), path.suffix.lower()
     with atomic_file(path) as temporary:

@@ -3,18 +3,14 @@
 from collections.abc import Mapping
 from typing import Any
 
-from hybrid.transition.fit import fit_transition
+from hybrid.transition.fit import Repeats, fit_transition
 from hybrid.transition.protocol import FittedTransition, Restored, Transition
-from hybrid.transition.repeats import Repeats
 from hybrid.transition.strategies.chow_liu import ChowLiu
-from hybrid.transition.strategies.conditional import Conditional
-from hybrid.transition.strategies.marginal import Marginal
-from hybrid.transition.strategies.mixtures import Blend, Shrunk
+from hybrid.transition.strategies.conditional import Conditional, Original
+from hybrid.transition.strategies.labels import Single, Uniform
+from hybrid.transition.strategies.mixtures import Blend, Marginal, Shrunk
 from hybrid.transition.strategies.noisy import Noisy
-from hybrid.transition.strategies.original import Original
-from hybrid.transition.strategies.single import Single
 from hybrid.transition.strategies.trees import Learned, Tree
-from hybrid.transition.strategies.uniform import Uniform
 
 _STRATEGIES = (
     *(Single(), Uniform(), Conditional(), Tree(), Marginal(), ChowLiu(), Noisy(), Blend(), Shrunk(), Learned()),
@@ -25,17 +21,9 @@ REGISTRY: dict[str, Transition] = {strategy.name: strategy for strategy in _STRA
 
 
 def reads_originals(transition: Mapping[str, Any]) -> bool:
-    """Check if a transition section's strategy reads original values.
+    """True if the strategy of a section ``transition``, of JSON types, reads original values.
 
-    Parameters
-    ----------
-    transition : mapping
-        ``method`` and the strategy's options, of JSON types; other keys do not count.
-
-    Returns
-    -------
-    bool
-        True for a method that is not registered: nothing is known about it.
+    Also for a method that is not registered: nothing is known about it.
     """
     strategy = REGISTRY.get(str(transition.get("method")))
     if strategy is None:

@@ -12,7 +12,7 @@ from hybrid.anonymize.result import AnonymizedTable
 from hybrid.base.arrays import Array, Leaves, Mask, Nodes
 from hybrid.hierarchy import Hierarchy
 from hybrid.table import Column, Kind, Table
-from hybrid.table.holders import holders, row_persons
+from hybrid.table.holders import combination_numbers, holders, row_persons
 from hybrid.transition.drawing.domain import domains_of
 from hybrid.transition.fit import with_known_values
 
@@ -72,22 +72,17 @@ class GiveAway:
 
 
 def give_away(anonymized: AnonymizedTable, restored: Table, *, same_records: bool) -> GiveAway:
-    """Compare a restored table with the originals.
+    """Compare a restored table with the originals that the transition learned from.
 
-    Parameters
-    ----------
-    anonymized : AnonymizedTable, n records
-        What the transition learned from, with the originals inside.
-    same_records : bool
-        Whether row i is record i restored (``order: pre``, or ``post`` without a generator, before rows are
-        shuffled). Otherwise only groups and reappearing rows are counted.
+    ``same_records``: row i is record i restored (``order: pre``, or ``post`` without a generator, before rows are
+    shuffled). Otherwise only groups and reappearing rows are counted.
     """
     originals, n = anonymized.originals, len(anonymized)
     if same_records and len(restored) != n:
         raise ValueError("the restored rows are not the anonymized records")
     names = anonymized.quasi_identifiers
     codes = {column.name: _codes(column, originals, restored) for column in originals.schema}
-    tuples, rows = _rows([codes[name] for name in names]), _rows(list(codes.values()))
+    tuples, rows = combination_numbers([codes[name] for name in names]), combination_numbers(list(codes.values()))
     sizes = np.unique(tuples[n:], return_counts=True)[1]
     whole = np.isin(rows[n:], rows[:n])
     per_attribute, joint, seeds = None, None, None
@@ -116,7 +111,7 @@ def give_away(anonymized: AnonymizedTable, restored: Table, *, same_records: boo
 
 def _seeds(anonymized: AnonymizedTable, others: list[Array]) -> Seeds:
     """Persons that agree with each record in class and other columns; a record without a person adds none."""
-    group = _rows([anonymized.class_ids, *others])
+    group = combination_numbers([anonymized.class_ids, *others])
     whose = row_persons(anonymized.originals)
     found = holders(group, int(group.max(initial=-1)) + 1, whose)[group]
     return Seeds(int(found.min()), float(np.median(found)), int((found < anonymized.result.k).sum()))
@@ -149,13 +144,4 @@ def _codes(column: Column, originals: Table, restored: Table) -> Array:
         parts = [part.astype(object) for part in parts]
     elif column.kind.type.has_decimals and column.format.decimals is not None:
         parts = [part.round(column.format.decimals) for part in parts]
-    codes: Array = pd.factorize(pd.concat(parts, ignore_index=True))[0].astype(np.int64)
-    return codes
-
-
-def _rows(codes: list[Array]) -> Array:
-    """One number per combination of codes, combined column by column, so that nothing overflows."""
-    combined = np.zeros(len(codes[0]), dtype=np.int64)
-    for code in codes:
-        combined = pd.factorize(combined * (int(code.max(initial=-1)) + 2) + code + 1)[0].astype(np.int64)
-    return combined
+    return np.asarray(pd.factorize(pd.concat(parts, ignore_index=True))[0].astype(np.int64))

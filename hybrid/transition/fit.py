@@ -1,22 +1,23 @@
-"""Fitting of a strategy: on the values that it may draw, and with columns that go together drawn given each other."""
+"""Fitting of a strategy on the values that it may draw; what goes together, in a row or in the rows of a person."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
 import pandas as pd
 
 from hybrid.anonymize.result import AnonymizedTable
-from hybrid.base.arrays import Array, Codes
+from hybrid.base.arrays import Array, Codes, Mask
 from hybrid.base.errors import DataError
 from hybrid.constraints import Rules
 from hybrid.hierarchy import Hierarchy, LabelTable
 from hybrid.hierarchy.build import hierarchy_of_values
 from hybrid.protect.below_labels import Restorable
 from hybrid.table import Column, Kind, Table
+from hybrid.table.persons import person_groups
 from hybrid.transition.drawing.domain import domains_of
 from hybrid.transition.drawing.donors import ranked_pools
 from hybrid.transition.protocol import FittedTransition, Restored, Transition
@@ -110,30 +111,19 @@ def fit_transition(
     values: Mapping[str, Restorable] | None = None,
     rules: Rules = NO_RULES,
 ) -> FittedTransition:
-    """Fit a strategy on hierarchies without the values of any other record.
+    """Fit a strategy on hierarchies without the values of any other record, to restore the labels of ``anonymized``.
 
     The hierarchies of a run cover the whole table: a mask, intervals or groups with ``others`` have leaves and bounds
     that only control records, suppressed records or records outside the sample hold. Such hierarchies are built again
-    from the records that the strategy learns from; those whose leaves a file lists stay as they are.
+    from the records that the strategy learns from, kept and, if there is sampling, sampled; those whose leaves a file
+    lists stay as they are.
 
     Records with coarser labels of their own (:attr:`AnonymizedTable.coarsened`) are not learned from. A label of theirs
     without another record below it is restored as the nearest ancestor that has one.
 
-    Parameters
-    ----------
-    anonymized : AnonymizedTable, n records
-        What it learns from: kept and, if there is sampling, sampled.
-    values : mapping of str to Restorable, optional
-        What it may learn in place of the values of ``anonymized.donors``, by column: none that a single person decides
-        (:func:`hybrid.protect.below_labels.restorable`). Other columns are learned as they are.
-    rules : Rules
-        Columns that these say go together are drawn given each other
-        (:class:`DrawnTogether`), if the strategy reads original values.
-
-    Returns
-    -------
-    FittedTransition
-        Restores tables with the labels of ``anonymized``.
+    ``values``: what it may learn in place of the values of ``anonymized.donors``, by column: none that a single person
+    decides (:func:`hybrid.protect.below_labels.restorable`). Columns that the rules say go together are drawn given
+    each other (:class:`DrawnTogether`), if the strategy reads original values.
     """
     learned = anonymized.donors
     known = _known(learned, values or {})
@@ -204,10 +194,7 @@ def _own_hierarchy(whole: Hierarchy, column: Column, values: pd.Series, found: R
 
 @dataclass(frozen=True)
 class _KnownValues:
-    """Fitted strategy with a map from global nodes to its own.
-
-    The global ones are those of the whole table.
-    """
+    """Fitted strategy with a map from the nodes of the whole table's hierarchies to its own."""
 
     fitted: FittedTransition
     hierarchies: Mapping[str, Hierarchy]
@@ -251,3 +238,75 @@ def _widened(node_of: Array, whole: Hierarchy) -> Array:
         here, above = whole.node_of[:, level], whole.node_of[:, level + 1]
         found[here] = np.where(found[here] < 0, found[above], found[here])
     return found
+
+
+LEAST_PERSONS = 10
+"""Persons with successive rows of equal labels from which repeats of a column are estimated."""
+
+
+@dataclass(frozen=True)
+class Repeats:
+    """Probabilities that a restored value repeats that of the row before.
+
+    Where both have the same label.
+
+    Labels are restored row by row. A quasi-identifier that rarely changes within its label (an age, a place of
+    residence) would change at every row.
+    """
+
+    shares: Mapping[str, float] = field(default_factory=dict)
+    """Probability of each column that repeats beyond chance, in (0, 1]."""
+
+    @classmethod
+    def of(cls, anonymized: AnonymizedTable, static: Collection[str]) -> Repeats:
+        """Estimate from the original values of the anonymized records, but for ``static`` columns.
+
+        Of a share p of pairs of successive rows with equal labels the values are equal, and of a share c they would be
+        by chance, since values of a label repeat: (p - c) / (1 - c) of the values are repeated.
+        """
+        groups = person_groups(anonymized.originals.persons)
+        places = np.argsort(groups, kind="stable")
+        shares = {}
+        for at, name in enumerate(anonymized.quasi_identifiers):
+            nodes, leaves = anonymized.labels.nodes[places, at], anonymized.leaves[places, at]
+            pairs = np.flatnonzero(_follows(groups[places], nodes))
+            if name in static or len(np.unique(groups[places][pairs])) < LEAST_PERSONS:
+                continue
+            equal, chance = float((leaves[pairs] == leaves[pairs - 1]).mean()), _by_chance(nodes, leaves, pairs)
+            if equal > chance:
+                shares[name] = (equal - chance) / (1 - chance)
+        return cls(shares)
+
+    def apply(self, table: Table, labels: LabelTable, rng: np.random.Generator) -> Table:
+        """Repeat values of a table that was restored from ``labels``, rows of a person in their order.
+
+        Columns repeat together: one random number per row decides about all of them.
+        """
+        if not self.shares or not len(table):
+            return table
+        groups = person_groups(table.persons)
+        places = np.argsort(groups, kind="stable")
+        uniform, columns = rng.random(len(table)), {}
+        for name, share in self.shares.items():
+            nodes = labels.nodes[places, labels.quasi_identifiers.index(name)]
+            repeated = _follows(groups[places], nodes) & (uniform < share)
+            first = np.maximum.accumulate(np.where(repeated, 0, np.arange(len(table))))
+            source = np.empty(len(table), dtype=np.int64)
+            source[places] = places[first]
+            columns[name] = table.frame[name].take(source).reset_index(drop=True)
+        return replace(table, frame=table.frame.assign(**columns))
+
+
+def _follows(groups: Codes, nodes: Array) -> Mask:
+    """Mask of rows that repeat person and label; rows of a person are adjacent and in order."""
+    found = np.zeros(len(groups), dtype=bool)
+    found[1:] = (groups[1:] == groups[:-1]) & (nodes[1:] == nodes[:-1])
+    return found
+
+
+def _by_chance(nodes: Array, leaves: Array, pairs: Array) -> float:
+    """Share of equal values by chance, of two random rows with the label of a pair, averaged over the pairs."""
+    both, counts = np.unique(np.stack([nodes, leaves]), axis=1, return_counts=True)
+    label = np.searchsorted(np.unique(nodes), both[0])
+    squares, totals = np.bincount(label, counts.astype(np.float64) ** 2), np.bincount(label, counts)
+    return float((squares / totals**2)[np.searchsorted(np.unique(nodes), nodes[pairs])].mean())

@@ -57,11 +57,13 @@ class Transition(Protocol):
     name: str
     Options: type[Options]
 
-    def reads_originals(self, options: Any) -> bool:
+    def reads_originals(self, options: Any) -> bool:  # noqa: ARG002 - most do, whatever their options
         """True if original values decide what is restored, beyond the labels and the hierarchies' leaves and bounds.
 
-        The privacy statements of explanations and certificates rest on this answer.
+        The privacy statements of explanations and certificates rest on this answer; a strategy that does not give one
+        is taken to read them.
         """
+        return True
 
     def fit(self, anonymized: AnonymizedTable, options: Any, rng: np.random.Generator) -> FittedTransition:
         """Learn what restoring needs from the (sampled) anonymized table."""

@@ -53,7 +53,7 @@ T, F, U = True, False, None
     ],
 )
 def test_truth_of_each_row(text: str, truth: list[bool | None]) -> None:
-    found = parse(text).truth(TABLE)
+    found = parse(text).value(TABLE)
     assert [None if value is pd.NA else bool(value) for value in found] == truth
     assert parse(text).sort(TABLE.schema) == "truth"
 
@@ -115,7 +115,7 @@ def test_columns_in_order_of_appearance() -> None:
 def test_numbers_as_numpy_computes_them(pairs: list[tuple[int, int]]) -> None:
     a, b = np.array(pairs).T
     table = table_of(a=(Kind.INTEGER, list(a)), b=(Kind.INTEGER, list(b)))
-    found = parse("2 * a - b <= max(a, b) + 1 and not a == b").truth(table)
+    found = parse("2 * a - b <= max(a, b) + 1 and not a == b").value(table)
     assert list(found) == list((2 * a - b <= np.maximum(a, b) + 1) & ~(a == b))
 
 
@@ -135,16 +135,16 @@ def test_constants_are_computed_as_columns_are(sign: str, form: str) -> None:
         except NotAnExpression:
             continue
         assert sort == "truth"
-        assert list(expression.truth(table).index) == [0, 1, 2]
-        assert expression.truth(table).dtype == "boolean"
+        assert list(expression.value(table).index) == [0, 1, 2]
+        assert expression.value(table).dtype == "boolean"
 
 
 def test_what_cannot_be_computed_is_unknown_and_breaks_nothing() -> None:
     table = table_of(age=(Kind.INTEGER, [41, 0]))
     for text in ("age > 1/0", "0/0*age > 1", "age*1e308*1e308 > 1", "1/age > 1/41"):
-        assert parse(text).truth(table).isna().any()
-    assert list(parse("1/age > 0").truth(table).fillna(True)) == [True, True]
-    assert list(parse("(1 not in [2]) and age > 0").truth(table)) == [True, False]
+        assert parse(text).value(table).isna().any()
+    assert list(parse("1/age > 0").value(table).fillna(True)) == [True, True]
+    assert list(parse("(1 not in [2]) and age > 0").value(table)) == [True, False]
 
 
 @pytest.mark.parametrize("text", ["age < " + "9" * 900, "age < 1e999", "age > -1e999"])
@@ -194,7 +194,7 @@ def test_the_first_known_value_takes_the_place_of_missing_ones() -> None:
     found = parse("known(cost, stay, 9) + 1").value(TABLE)
     assert list(found) == [2.5, -1.0, 5.0]
     assert list(parse("days(known(start, end), end)").value(TABLE)) == [2, -1, 0]
-    assert list(parse("known(ward, 'home') == 'home'").truth(TABLE)) == [False, False, True]
+    assert list(parse("known(ward, 'home') == 'home'").value(TABLE)) == [False, False, True]
     with pytest.raises(NotAnExpression, match="one sort"):
         parse("known(cost, ward)").sort(TABLE.schema)
 
@@ -217,7 +217,7 @@ def test_parts_of_dates_and_rounded_numbers() -> None:
         found = parse(text).value(table)
         assert list(found[:2]) == values, text
         assert found[2] is pd.NA, text
-    assert list(parse("year(at) == year").truth(table)[:2]) == [True, False]
+    assert list(parse("year(at) == year").value(table)[:2]) == [True, False]
     assert parse("year(at) == year").columns == ("year", "at")
 
 

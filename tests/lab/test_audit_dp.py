@@ -16,7 +16,7 @@ from hybrid.base.errors import ConfigError
 from hybrid.cli import main
 from hybrid.lab.audit_dp import audit_privacy, labels
 from hybrid.pipeline.config import load_config
-from hybrid.transition.strategies.uniform import Uniform
+from hybrid.transition.strategies.labels import Uniform
 from tests.pipeline.sampled_first import CONFIG, write_people
 
 LARGE = {"anonymize.k": 10, "sample.beta": 0.7, "split.control": 0}

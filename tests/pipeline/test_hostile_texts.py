@@ -56,7 +56,7 @@ def judge(text: str) -> bool:
         found = parse(text)
         if not set(found.columns) <= set(PEOPLE.schema.names) or found.sort(PEOPLE.schema) != "truth":
             return False
-        assert len(found.truth(PEOPLE)) == len(PEOPLE)
+        assert len(found.value(PEOPLE)) == len(PEOPLE)
     except NotAnExpression:
         return False
     return True

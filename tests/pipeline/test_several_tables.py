@@ -17,7 +17,7 @@ from hybrid.pipeline.pipeline import Pipeline
 from hybrid.pipeline.released_rows import said
 from hybrid.publication.finished_run import read_run
 from hybrid.table import Column, Kind, Role, Schema, Table
-from hybrid.table.numbered import TABLE_NUMBER, with_table_numbers
+from hybrid.table.surrogates import TABLE_NUMBER, with_table_numbers
 from tests.helpers.pages import report_text
 from tests.jobs.small_job import write_small_job
 

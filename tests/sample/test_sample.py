@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import get_args
 
 import numpy as np
 import pandas as pd
@@ -15,7 +14,7 @@ from scipy import stats
 
 from hybrid.base.errors import ConfigError, DataError
 from hybrid.sample import SampleOptions, sample, sample_table
-from hybrid.sample.draw import METHODS, expected_maximum
+from hybrid.sample.draw import expected_maximum
 from tests.transition.transition_tables import mixed_table
 
 
@@ -119,11 +118,6 @@ def test_expected_maximum_by_summing(n, beta, data):
     counts = np.arange(n + 1)
     expected = np.maximum(counts, least) @ stats.binom(n, beta).pmf(counts)
     assert expected_maximum(np.array([n]), beta, np.array([least])) == pytest.approx(expected)
-
-
-def test_every_method_is_registered():
-    choices = set(get_args(SampleOptions.model_fields["method"].annotation))
-    assert choices == {"none", *METHODS}
 
 
 def test_shares_of_declared_groups():

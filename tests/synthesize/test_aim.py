@@ -9,7 +9,6 @@ import pytest
 
 from hybrid.base.progress import silent
 from hybrid.privacy.accounting import gaussian_rho, rho_for, variance_for
-from hybrid.synthesize.generators.aim import Aim, AimOptions, measure_targets
 from hybrid.synthesize.generators.graphical_model import (
     Measurement,
     all_pairs,
@@ -18,7 +17,14 @@ from hybrid.synthesize.generators.graphical_model import (
     junction_tree,
     tree_cells,
 )
-from hybrid.synthesize.generators.noisy_marginals import NoisyCounts, intervals, join_rare
+from hybrid.synthesize.generators.noisy_marginals import (
+    Aim,
+    AimOptions,
+    NoisyCounts,
+    intervals,
+    join_rare,
+    measure_targets,
+)
 from hybrid.synthesize.protocol import Encoded, Feature
 
 SIZES = (2, 3, 4, 2, 3)

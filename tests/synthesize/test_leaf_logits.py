@@ -7,7 +7,7 @@ import pytest
 from scipy.special import expit
 
 from hybrid.base.arrays import Array
-from hybrid.synthesize.generators.leaf_logits import LeafLogits, fit_logits
+from hybrid.synthesize.generators.leaf_slopes import LeafLogits, fit_logits
 from hybrid.synthesize.protocol import Feature
 
 NUMBER = Feature("number", 0, ordered=True, missing=True)

@@ -8,8 +8,7 @@ import pytest
 from hybrid.base.progress import silent
 from hybrid.privacy.accounting import rho_for
 from hybrid.synthesize.generators.graphical_model import estimate
-from hybrid.synthesize.generators.mst import Mst, MstOptions, chosen_tree
-from hybrid.synthesize.generators.noisy_marginals import NoisyCounts
+from hybrid.synthesize.generators.noisy_marginals import Mst, MstOptions, NoisyCounts, chosen_tree
 from hybrid.synthesize.protocol import Encoded, Feature
 
 SIZES = (3, 3, 3, 4, 2)

@@ -10,7 +10,6 @@ import pytest
 
 from hybrid.base.errors import GeneratorError
 from hybrid.synthesize import REGISTRY, FittedGenerator, SynthesizeOptions, fit
-from hybrid.synthesize.fitted import fit_all_levels
 from tests.synthesize.synthesize_tables import people
 
 pytestmark = pytest.mark.generators
@@ -109,7 +108,7 @@ def test_overfitting_on_purpose_stops_at_the_ratio_or_says_that_it_did_not():
     assert just_reached([2.0, 1.0, 1.3, 1.4, 1.6], (1.2, 1.5)) == [1.5]
     assert just_reached([1.0, 1.3, 0.9, 1.2], (1.2, 1.5)) == [1.2] and just_reached([], (1.2,)) == []
     highest = options(**own.options | {"overfit": 1.05})
-    whole = fit_all_levels(table, options(**highest.options | {"snapshots": (1.001, 1.05)}), 1)
+    whole = fit(table, options(**highest.options | {"snapshots": (1.001, 1.05)}), 1, all_levels=True)
     drawn = [whole.at(level).sample(20, 1).frame for level in ("1.001", "1.05")]
     assert not drawn[0].equals(drawn[1])
     pd.testing.assert_frame_equal(drawn[1], fit(table, highest, 1).sample(20, 1).frame)

@@ -10,7 +10,7 @@ import pandas as pd
 from hybrid.base.arrays import Array
 from hybrid.synthesize import FittedGenerator, SynthesizeOptions, fit
 from hybrid.synthesize.generators.cart import CartSequenceModel
-from hybrid.synthesize.generators.recurrence import CategoryRows, Recurrence, earlier_rows, fit_recurrence
+from hybrid.synthesize.generators.person_rows import CategoryRows, Recurrence, earlier_rows, fit_recurrence
 from hybrid.table import Table
 from hybrid.table.read_options import ReadOptions
 from hybrid.table.typed_table import read_frame

@@ -10,7 +10,7 @@ import pytest
 
 from hybrid.base.errors import GeneratorError
 from hybrid.synthesize import SynthesizeOptions, fit
-from hybrid.synthesize.arrangement import arranged
+from hybrid.synthesize.fitted import arranged
 from hybrid.synthesize.generators.person_rows import RowHistory, lasting_columns, past_summaries, person_table
 from hybrid.synthesize.protocol import Children, DrawnColumns, Encoded, Feature
 from hybrid.synthesize.registry import sequence_generators

@@ -8,7 +8,6 @@ import pytest
 
 from hybrid.base.errors import GeneratorError
 from hybrid.synthesize import REGISTRY, FittedGenerator, SynthesizeOptions, fit
-from hybrid.synthesize.fitted import fit_all_levels
 from hybrid.table import Kind, Table
 from tests.synthesize.synthesize_tables import people, table_of
 
@@ -162,7 +161,7 @@ def test_overfitting_on_purpose_stops_at_the_ratio_asked_for():
 def test_one_training_keeps_every_level_of_overfitting(tmp_path):
     table, keep = people(120).only(["age", "job", "children", "ill"]), (1, 1.02, 1.05)
     own = {"steps": 3000, "batch_size": 108, "layers": (64, 64), "lr": 5e-3, "lr_decay": "none", "sampling_steps": 5}
-    whole = fit_all_levels(table, options(**own, overfit=1, snapshots=keep), 1)
+    whole = fit(table, options(**own, overfit=1, snapshots=keep), 1, all_levels=True)
     drawn = [whole.at(level).sample(40, 1).frame for level in ("1", "1.02", "1.05")]
     assert not drawn[0].equals(drawn[1]) and not drawn[1].equals(drawn[2])
     # The training is the one without snapshots: its weights at the level are these.

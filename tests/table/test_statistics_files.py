@@ -20,7 +20,7 @@ from hybrid.table import Kind, Table
 from hybrid.table.data_options import DataOptions
 from hybrid.table.files import File, file_at
 from hybrid.table.read_file import read_table
-from hybrid.table.statistics.codebook import SAS, SPSS, STATA, Program, moment_of, read_codebook
+from hybrid.table.statistics_files import SAS, SPSS, STATA, Program, moment_of, read_codebook
 from hybrid.table.text import as_text
 from hybrid.table.write import layout_of, write_table
 

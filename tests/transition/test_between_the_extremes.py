@@ -8,10 +8,10 @@ import pytest
 from scipy import stats
 
 from hybrid.base.errors import ConfigError, DataError
+from hybrid.base.likeness import mutual_information
 from hybrid.hierarchy import from_levels
 from hybrid.table import Column, Kind, Role
 from hybrid.transition import REGISTRY
-from hybrid.transition.drawing.groups import mutual_information
 from hybrid.transition.strategies import noisy
 from hybrid.transition.strategies.chow_liu import spanning_tree
 from hybrid.transition.strategies.noisy import exponential_choice, geometric, laplace

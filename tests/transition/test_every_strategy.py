@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from hybrid.transition import REGISTRY
 from hybrid.transition.protocol import Restored
-from hybrid.transition.strategies.uniform import UniformOptions
+from hybrid.transition.strategies.labels import UniformOptions
 from tests.transition.choices import (
     CHOICES,
     assert_generalizes_back,

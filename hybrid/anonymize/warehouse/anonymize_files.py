@@ -30,11 +30,10 @@ from hybrid.hierarchy.load import HierarchySource
 from hybrid.table import Table
 from hybrid.table.arrow import is_text, kind_of, plain_type
 from hybrid.table.data_options import DataOptions
-from hybrid.table.duckdb import DuckdbWarehouse, open_files
 from hybrid.table.parquet_files import PERSON, TRAINING, ParquetRows, engine_rows
 from hybrid.table.read_options import ColumnOptions
 from hybrid.table.value_numbers import ValueNumbers
-from hybrid.table.warehouse import ENGINE_SHARE
+from hybrid.table.warehouse import ENGINE_SHARE, DuckdbWarehouse, open_files
 from hybrid.table.write import marked
 
 _ROW_GROUP = 1 << 20

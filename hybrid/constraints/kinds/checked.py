@@ -44,10 +44,6 @@ class Range(Constraint):
         return limits
 
     @property
-    def columns(self) -> tuple[str, ...]:
-        return tuple(self.range)
-
-    @property
     def sentence(self) -> str:
         return listed([f"{name} {_words(*limits)}" for name, limits in self.range.items()])
 
@@ -113,10 +109,6 @@ class MissingTogether(Constraint):
         yield from (cls(missing_together=tuple(names)) for names in same.values() if len(names) > 1)
 
     @property
-    def columns(self) -> tuple[str, ...]:
-        return self.missing_together
-
-    @property
     def sentence(self) -> str:
         return f"{named(self.columns)} are missing together"
 
@@ -136,10 +128,6 @@ class Unique(Constraint):
 
     unique: Annotated[tuple[str, ...], Field(min_length=1)]
     """One column or more, whose values together occur once."""
-
-    @property
-    def columns(self) -> tuple[str, ...]:
-        return self.unique
 
     @property
     def sentence(self) -> str:
@@ -180,4 +168,4 @@ class Formula(Constraint):
         yield from self.expression.problems(schema, ["truth"], "not true or false", hint)
 
     def broken(self, table: Table) -> Mask:
-        return np.asarray(~self.expression.truth(table).fillna(True), dtype=bool)
+        return np.asarray(~self.expression.value(table).fillna(True), dtype=bool)

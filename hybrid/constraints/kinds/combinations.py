@@ -79,10 +79,6 @@ class Combinations(Constraint):
         return bool(told) or bool(_empty(table, first, second))
 
     @property
-    def columns(self) -> tuple[str, ...]:
-        return self.combinations
-
-    @property
     def sentence(self) -> str:
         return f"{named(self.columns)} have a combination of values that the source has often enough"
 
@@ -291,8 +287,7 @@ class _Joint(Rule):
         groups = group_rows(*pack_small(parts, len(both)))[0]
         position = np.full(int(groups.max(initial=-1)) + 1, -1)
         position[groups[: len(self.allowed)]] = np.arange(len(self.allowed))
-        found: Codes = position[groups[len(self.allowed) :]]
-        return found
+        return np.asarray(position[groups[len(self.allowed) :]])
 
 
 def _codes(values: Sequence[_Values], names: Sequence[str], table: Table) -> Codes:

@@ -119,24 +119,29 @@ class Derived(Constraint):
 
 
 @dataclass(frozen=True, eq=False)
-class Computed(Rule):
-    """Column held by computing it.
+class _Following(Rule):
+    """Columns that follow from others, so that they are computed in place of being drawn."""
 
-    A generator learns whether it has a value.
-    """
+    @property
+    def settles(self) -> tuple[str, ...]:
+        return self.replaces
+
+    def encodes(self, table: Table) -> bool:  # noqa: ARG002 - any records can be
+        return True
+
+    def repair(self, table: Table, before: Table, rng: np.random.Generator) -> Table:  # noqa: ARG002 - nothing drawn
+        return self.settle(table)
+
+
+@dataclass(frozen=True, eq=False)
+class Computed(_Following):
+    """Column held by computing it; a generator learns whether it has a value."""
 
     constraint: Derived
 
     @property
     def replaces(self) -> tuple[str, ...]:
         return (self.constraint.column,)
-
-    @property
-    def settles(self) -> tuple[str, ...]:
-        return (self.constraint.column,)
-
-    def encodes(self, table: Table) -> bool:  # noqa: ARG002 - the formula needs nothing
-        return True
 
     def encode(self, table: Table, original: Table) -> Table:
         column = original.schema[self.constraint.column]
@@ -152,9 +157,6 @@ class Computed(Rule):
         column = table.schema[self.constraint.column]
         there = table.frame[column.name].notna().to_numpy()
         return with_column(table, column, self.constraint.computed(table, column).where(there))
-
-    def repair(self, table: Table, before: Table, rng: np.random.Generator) -> Table:  # noqa: ARG002 - nothing drawn
-        return self.settle(table)
 
 
 class Equal(Constraint):
@@ -185,10 +187,6 @@ class Equal(Constraint):
         yield from (cls(equal=tuple(names)) for names in same.values() if len(names) > 1)
 
     @property
-    def columns(self) -> tuple[str, ...]:
-        return self.equal
-
-    @property
     def sentence(self) -> str:
         return f"{named(self.columns)} are equal"
 
@@ -216,24 +214,14 @@ class Equal(Constraint):
 
 
 @dataclass(frozen=True, eq=False)
-class _Copied(Rule):
-    """Equal columns held by copying the first.
-
-    A generator learns the first alone.
-    """
+class _Copied(_Following):
+    """Equal columns held by copying the first, which alone a generator learns."""
 
     constraint: Equal
 
     @property
     def replaces(self) -> tuple[str, ...]:
         return self.constraint.equal[1:]
-
-    @property
-    def settles(self) -> tuple[str, ...]:
-        return self.constraint.equal[1:]
-
-    def encodes(self, table: Table) -> bool:  # noqa: ARG002 - copies need nothing
-        return True
 
     def encode(self, table: Table, original: Table) -> Table:  # noqa: ARG002 - the first column says it all
         left = [name for name in table.schema.names if name not in self.replaces]
@@ -251,9 +239,6 @@ class _Copied(Rule):
         for name in others:
             table = with_column(table, table.schema[name], table.frame[first])
         return table
-
-    def repair(self, table: Table, before: Table, rng: np.random.Generator) -> Table:  # noqa: ARG002 - nothing drawn
-        return self.settle(table)
 
 
 PERSON = "person"
@@ -325,9 +310,8 @@ class Counter(Constraint):
         counted = table.frame[self.counter.column].to_numpy(dtype=np.float64, na_value=np.inf)
         groups = self._groups(table)
         rows = np.lexsort((counted, order, groups))
-        starts = np.flatnonzero(np.diff(groups[rows], prepend=-1))
         places = np.empty(len(rows), dtype=np.int64)
-        places[rows] = np.arange(len(rows)) - np.repeat(starts, np.diff(np.append(starts, len(rows)))) + 1
+        places[rows] = pd.Series(groups[rows]).groupby(groups[rows]).cumcount() + 1
         return places
 
     def _groups(self, table: Table) -> Array:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from itertools import permutations
+from typing import Self
 
 import numpy as np
 import pandas as pd
@@ -20,12 +21,11 @@ from hybrid.constraints.constraint import (
     Rule,
     different_kinds,
     in_order,
-    kept_then_broken,
     no_row,
     whole_numbers,
     with_column,
 )
-from hybrid.constraints.gaps import Gap, between, fitted_gap, gap_bounds, gaps, ties
+from hybrid.constraints.gaps import Gap, between, gap_bounds, gaps, ties
 from hybrid.table import Column, Kind, Schema, Table
 from hybrid.table.codings import decimals_of, numbers_of
 
@@ -38,7 +38,15 @@ IN_ORDER = 1e-3
 """Probability that independent dates are in order in all these rows."""
 
 
-class Le(Constraint):
+class _OfTwo(Constraint):
+    @model_validator(mode="after")
+    def _different(self) -> Self:
+        if self.columns[0] == self.columns[1]:
+            raise ValueError(f"{self.key} needs two different columns")
+        return self
+
+
+class Le(_OfTwo):
     """Order of two columns, in numbers or in time."""
 
     learns = "form"
@@ -46,12 +54,6 @@ class Le(Constraint):
     le: tuple[str, str]
     """Two columns of numbers, or two of dates or times; where both have a value, the first is at most the second. Any
     time of a day is at most the date of that day."""
-
-    @model_validator(mode="after")
-    def _two_columns(self) -> Le:
-        if self.le[0] == self.le[1]:
-            raise ValueError("le needs two different columns")
-        return self
 
     @classmethod
     def candidates(cls, table: Table, rng: np.random.Generator) -> Iterator[Constraint]:
@@ -77,10 +79,6 @@ class Le(Constraint):
         first, second = (table.schema[name] for name in self.le)
         known = table.frame[list(self.le)].notna().all(axis=1).sum()
         return bool(self.broken(table).sum() <= _allowed(first, second) * known)
-
-    @property
-    def columns(self) -> tuple[str, ...]:
-        return self.le
 
     @property
     def sentence(self) -> str:
@@ -110,7 +108,7 @@ class Le(Constraint):
         return with_column(table, column, now.mask(rows & raised.notna().to_numpy(), raised))
 
     def fit(self, table: Table, least: int) -> Rule:
-        found = None if self._is_unlike(table) else fitted_gap(self, table, least, lowest=0)
+        found = None if self._is_unlike(table) else gap_bounds(gaps(table, *self.le), table, least, lowest=0)
         return _Order(self) if found is None else _Gap(self, *found)
 
     @classmethod
@@ -136,7 +134,7 @@ class _Order(Rule):
 
     def repair(self, table: Table, before: Table, rng: np.random.Generator) -> Table:  # noqa: ARG002 - nothing drawn
         """Set both equal where protection has swapped them: only close values swap."""
-        rows = kept_then_broken(self, table, before)
+        rows = self.broken(table) & ~self.broken(before)
         return self.constraint.with_equal(table, rows) if rows.any() else table
 
 
@@ -196,7 +194,7 @@ def _above(table: Table, columns: Sequence[Column]) -> Numbers:
     return np.array([(np.where(dated, day, one) > values).mean(axis=1) for one, day in zip(values, days, strict=True)])
 
 
-class Tied(Constraint):
+class Tied(_OfTwo):
     """Time from one date of a row to another."""
 
     learns = "form"
@@ -205,19 +203,9 @@ class Tied(Constraint):
     """Two columns of dates or times. The time from the first to the second, which may be negative, is what is protected
     and learned in place of the second."""
 
-    @model_validator(mode="after")
-    def _two_columns(self) -> Tied:
-        if self.tied[0] == self.tied[1]:
-            raise ValueError("tied needs two different columns")
-        return self
-
     @classmethod
     def candidates(cls, table: Table, rng: np.random.Generator) -> Iterator[Constraint]:  # noqa: ARG003 - no chance
         yield from (cls(tied=pair) for pair in ties(table))
-
-    @property
-    def columns(self) -> tuple[str, ...]:
-        return self.tied
 
     @property
     def sentence(self) -> str:
@@ -239,7 +227,7 @@ class Tied(Constraint):
         return no_row(table)
 
     def fit(self, table: Table, least: int) -> Rule:
-        found = fitted_gap(self, table, least)
+        found = gap_bounds(gaps(table, *self.tied), table, least)
         return Rule(self) if found is None else _Bounded(self, *found)
 
 

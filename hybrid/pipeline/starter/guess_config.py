@@ -24,7 +24,7 @@ from hybrid.table.kinds.moments import ambiguous_dates
 from hybrid.table.persons import with_persons
 from hybrid.table.read_file import read_table
 from hybrid.table.read_options import ALL_ACCEPTED
-from hybrid.table.statistics.codebook import Codebook, read_codebook
+from hybrid.table.statistics_files import Codebook, read_codebook
 from hybrid.table.text import as_text
 from hybrid.table.typed_table import Frame, read_frame
 

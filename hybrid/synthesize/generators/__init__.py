@@ -1,1 +1,1 @@
-"""Generators, one per file."""
+"""Generators, one file (or folder) or family each."""

@@ -26,15 +26,12 @@ from hybrid.base.errors import GeneratorError
 from hybrid.base.options import Options
 from hybrid.base.progress import Progress
 from hybrid.base.rng import rng_for
-from hybrid.synthesize.protocol import Cost, DrawnColumns, Encoded, Encoding, Feature
+from hybrid.synthesize.protocol import Cost, DrawnColumns, Encoded, Encoding, Feature, Generator
 
 
 @dataclass(frozen=True)
 class Node:
-    """A column and its parents.
-
-    Positions of columns; parents come earlier in the network's order.
-    """
+    """A column and its parents, by their positions; parents come earlier in the network's order."""
 
     child: int
     parents: tuple[int, ...]
@@ -226,8 +223,7 @@ def _noisy(counts: Array, measured: int, epsilon: float, rng: np.random.Generato
         return counts
     stop = -math.expm1(-epsilon / (2 * measured))
     noise = rng.geometric(stop, len(counts)) - rng.geometric(stop, len(counts))
-    noisy: Array = np.maximum(counts + noise, 0)
-    return noisy
+    return np.asarray(np.maximum(counts + noise, 0))
 
 
 def _cumulative(counts: Array) -> Array:
@@ -278,17 +274,12 @@ class BaynetModel:
         return DrawnColumns(drawn)
 
 
-class Baynet:
+class Baynet(Generator):
     """The generator ``baynet``."""
 
-    name: ClassVar[str] = "baynet"
-    title: ClassVar[str] = "Bayesian network (Zhang et al. 2017) without noise: fast, coarse numbers"
-    licence: ClassVar[str] = "Apache-2.0"
-    requires: ClassVar[tuple[str, ...]] = ()
-    extra: ClassVar[str | None] = None
-    environment: ClassVar[str | None] = None
-    resumes: ClassVar[bool] = False
-    Options: ClassVar[type[Options]] = BaynetOptions
+    name = "baynet"
+    title = "Bayesian network (Zhang et al. 2017) without noise: fast, coarse numbers"
+    Options = BaynetOptions
     presets: ClassVar[Mapping[str, Mapping[str, Any]]] = {"default": {}, "meeus": {"degree": 1, "bins": 10}}
 
     def encoding(self, options: BaynetOptions) -> Encoding:
@@ -330,10 +321,9 @@ class Baynet:
 class Privbayes(Baynet):
     """The generator ``privbayes``."""
 
-    name: ClassVar[str] = "privbayes"
-    title: ClassVar[str] = "Bayesian network with noise (PrivBayes, Zhang et al. 2017): for research, no claim is made"
-    secure_noise: ClassVar[bool] = False
-    Options: ClassVar[type[Options]] = PrivbayesOptions
+    name = "privbayes"
+    title = "Bayesian network with noise (PrivBayes, Zhang et al. 2017): for research, no claim is made"
+    Options = PrivbayesOptions
 
     def _budget(self, options: BaynetOptions) -> tuple[float, float]:
         assert isinstance(options, PrivbayesOptions)
@@ -342,8 +332,7 @@ class Privbayes(Baynet):
 
 def _edges(values: Array, bins: int) -> Array:
     low, high = float(values.min()), float(values.max())
-    edges: Array = np.linspace(low, high if high > low else low + 1, bins + 1)
-    return edges
+    return np.linspace(low, high if high > low else low + 1, bins + 1)
 
 
 def _coded(values: Array, edges: Array | None) -> Array:

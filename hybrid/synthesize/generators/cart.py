@@ -28,29 +28,27 @@ from hybrid.base.progress import Progress
 from hybrid.base.rng import rng_for
 from hybrid.synthesize.generators.person_rows import (
     BEFORE,
+    MOST_LEVELS,
+    MOST_ROWS,
     PERSON,
     POSITION,
     ROW,
     TIME,
+    CategoryRows,
     Known,
     PersonTable,
+    Recurrence,
     RowPlan,
     TrainingRows,
-    person_table,
-    training_rows,
-)
-from hybrid.synthesize.generators.recurrence import (
-    MOST_LEVELS,
-    MOST_ROWS,
-    CategoryRows,
-    Recurrence,
     earlier_rows,
     fit_recurrence,
+    person_table,
+    training_rows,
 )
 from hybrid.synthesize.generators.regressions import LinearStep, LogisticStep, Method, fit_regression, refuse_methods
 from hybrid.synthesize.generators.smoothing import Smoother
 from hybrid.synthesize.generators.trees import DonorTree, K, TreeLimits, grow, occurrences, only, person_weights
-from hybrid.synthesize.protocol import Children, Cost, DrawnColumns, Encoded, Encoding, Feature
+from hybrid.synthesize.protocol import Children, Cost, DrawnColumns, Encoded, Encoding, Feature, Generator
 from hybrid.table.holders import n_with_key
 
 PRIOR_PEOPLE = 5.0
@@ -65,21 +63,11 @@ def leaf_odds(
 ) -> Array:
     """Log of how much more frequent values are among the training values of their leaf than among other people there.
 
-    With t of T training values of the leaf equal to the record's, r of R reference people who fall into it, and the
-    share q = (r_all + 1/2) / (n_reference + 1) of the value among all reference people:
-    log((t + q/10) / (T + 1/10)) - log((r + 5 q) / (R + 5)).
-
-    Parameters
-    ----------
-    known, known_reference : mapping
-        The columns that the tree reads, of records of shape (n,) and of people who were not learned from, shape (m,).
-    values, reference : numpy.ndarray, shapes (n,) and (m,)
-        The tree's own column of both. NaN is a value.
-
-    Returns
-    -------
-    numpy.ndarray, shape (n,), float64
-        0: as frequent as among other people; larger: more.
+    0: as frequent as among other people; larger: more; shape (n,). With t of T training values of the leaf equal to the
+    record's, r of R reference people who fall into it, and the share q = (r_all + 1/2) / (n_reference + 1) of the value
+    among all reference people: log((t + q/10) / (T + 1/10)) - log((r + 5 q) / (R + 5)). ``known`` and
+    ``known_reference`` are the columns that the tree reads, ``values`` and ``reference`` its own column, in which NaN
+    is a value.
     """
     if tree.apart:
         first, rest = tree.apart[0], replace(tree, apart=tree.apart[1:])
@@ -87,8 +75,7 @@ def leaf_odds(
         flags, others = holds.astype(np.int32), hold.astype(np.int32)
         of_flags = leaf_odds(first.holders, known, flags, known_reference, others)
         of_values = leaf_odds(rest, known, values, only(known_reference, ~hold), reference[~hold])
-        of_both: Array = of_flags + np.where(holds, 0.0, of_values)
-        return of_both
+        return np.asarray(of_flags + np.where(holds, 0.0, of_values))
     if tree.certain is not None:
         groups, rest = tree.certain, replace(tree, certain=None)
         held, of_reference = groups.holds(known, len(values)), groups.holds(known_reference, len(reference))
@@ -107,8 +94,7 @@ def leaf_odds(
     there = np.bincount(others, minlength=len(tree.count))[own]
     among_donors = (trained + PRIOR_DONORS * share) / (tree.count[own] + PRIOR_DONORS)
     among_others = (seen + PRIOR_PEOPLE * share) / (there + PRIOR_PEOPLE)
-    odds: Array = np.log(among_donors) - np.log(among_others)
-    return odds
+    return np.asarray(np.log(among_donors) - np.log(among_others))
 
 
 FEWEST, MOST, SHARE = 10, 50, 50
@@ -169,34 +155,18 @@ class CartOptions(Options):
 def enough_people(people: int) -> int:
     """People of a leaf, and of a number that is copied, where none are configured.
 
-    Parameters
-    ----------
-    people : int
-        Training people: persons, or records where each is another person.
-
-    Returns
-    -------
-    int
-        A fiftieth of the people, but 10 at least and 50 at most: of 350 people leaves of 50 would hold every seventh,
-        and few relations between columns would be left.
+    A fiftieth of the training people, but 10 at least and 50 at most: of 350 people leaves of 50 would hold every
+    seventh, and few relations between columns would be left.
     """
     return min(max(people // SHARE, FEWEST), MOST)
 
 
 def leaf_of_sampled(people: int) -> int:
-    """People of a leaf that is proposed where only some of the people are sampled.
+    """People of a leaf that is proposed where only some of ``people`` are sampled.
 
-    Parameters
-    ----------
-    people : int
-        All training people, sampled or not.
-
-    Returns
-    -------
-    int
-        That of :func:`enough_people` up to 2,500 people, and their square root beyond. Of more people smaller leaks are
-        found, and an average over neighbours errs least if these grow in number with the people: as n^(2 / (d + 2)) for
-        d predictors (Gyorfi et al., A Distribution-Free Theory of Nonparametric Regression, 2002, theorem 6.2).
+    That of :func:`enough_people` up to 2,500 people, and their square root beyond. Of more people smaller leaks are
+    found, and an average over neighbours errs least if these grow in number with the people: as n^(2 / (d + 2)) for d
+    predictors (Gyorfi et al., A Distribution-Free Theory of Nonparametric Regression, 2002, theorem 6.2).
     """
     return max(enough_people(people), min(people // SHARE, isqrt(people)))
 
@@ -224,18 +194,14 @@ class CartModel:
         return [drawn[at] for at in range(len(drawn))]
 
 
-class Cart:
+class Cart(Generator):
     """The generator ``cart``."""
 
-    name: ClassVar[str] = "cart"
-    title: ClassVar[str] = "sequential trees, the method of synthpop: seconds, no deep learning"
-    licence: ClassVar[str] = "Apache-2.0 (ours, on scikit-learn, BSD-3-Clause)"
-    requires: ClassVar[tuple[str, ...]] = ()
-    extra: ClassVar[str | None] = None
-    environment: ClassVar[str | None] = None
-    resumes: ClassVar[bool] = False
-    learns_parents: ClassVar[bool] = True
-    Options: ClassVar[type[Options]] = CartOptions
+    name = "cart"
+    title = "sequential trees, the method of synthpop: seconds, no deep learning"
+    licence = "Apache-2.0 (ours, on scikit-learn, BSD-3-Clause)"
+    learns_parents = True
+    Options = CartOptions
     presets: ClassVar[Mapping[str, Mapping[str, Any]]] = {
         "default": {},
         "synthpop": {"min_leaf": 5, "smoothing": 0, "slopes": False, "alpha": 1.0},
@@ -306,18 +272,13 @@ def _learn_rows(data: Encoded, options: CartOptions, seed: int, progress: Progre
 
 
 def drawing_order(data: Encoded, first: tuple[str, ...], least: int) -> list[int]:
-    """Positions of the columns in the order in which they are drawn.
+    """Positions of the columns in the order in which they are drawn, those of ``first`` first.
 
-    Those of ``first``; targets; the others; then those in which the people with another value than the most frequent
-    one fill less than :data:`SPLIT_BOTH` leaves, the rarest at the end; and targets of two states. Drawn early, a rare
-    diagnosis would lose its relations: no tree could split on it. Drawn late, its own tree splits on all others. Which
-    of two states a row has also follows columns that no tree splits on (:mod:`.leaf_logits`): drawn last, it follows
-    all that models of it read.
-
-    Parameters
-    ----------
-    first : tuple of str
-        Columns in the order in which they are asked for.
+    Then targets; the others; then those in which the people with another value than the most frequent one fill less
+    than :data:`SPLIT_BOTH` leaves, the rarest at the end; and targets of two states. Drawn early, a rare diagnosis
+    would lose its relations: no tree could split on it. Drawn late, its own tree splits on all others. Which of two
+    states a row has also follows columns that no tree splits on (:mod:`.leaf_slopes`): drawn last, it follows all that
+    models of it read.
     """
     names = [feature.name for feature in data.features]
     unknown = [name for name in first if name not in names]
@@ -364,8 +325,7 @@ class RepeatTree:
         """Rows that repeat the value of the row before; shape (n,)."""
         if self.usual is not None:
             known = known | {USUAL: self.usual.shares(known, last)}
-        repeated: Mask = self.whether.draw(known, len(last), rng) == 1
-        return repeated
+        return np.asarray(self.whether.draw(known, len(last), rng) == 1)
 
 
 @dataclass(frozen=True)

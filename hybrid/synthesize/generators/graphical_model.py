@@ -168,16 +168,9 @@ def estimate(
     iterations: int,
     before: Mapping[Clique, Array] | None = None,
 ) -> MarginalModel:
-    """Fit a model to noisy marginals.
+    """Fit a model to one noisy marginal or more, by so many steps of mirror descent at most.
 
-    Parameters
-    ----------
-    measurements : sequence of Measurement
-        1 or more.
-    iterations : int
-        Steps of mirror descent, at most.
-    before : mapping, optional
-        Parameters of an earlier model, to start from.
+    ``before``: parameters of an earlier model, to start from.
     """
     tree = junction_tree(sizes, [each.columns for each in measurements])
     fitting = _Fitting(tuple(sizes), tree, tuple(_joined(measurements)), _total(measurements))
@@ -295,15 +288,13 @@ def _calibrated(tree: JunctionTree, potentials: list[Array], total: float) -> li
 def _belief(edge: CliqueEdge, tree: JunctionTree, parent: Array, potential: Array, message: Array) -> Array:
     shared = np.log(np.maximum(summed(parent, tree.cliques[edge.parent], edge.shared), _TINY))
     potential += _spread(shared - message, edge.shared, tree.cliques[edge.child])
-    result: Array = np.exp(potential)
-    return result
+    return np.exp(potential)
 
 
 def summed(values: Array, clique: Clique, columns: Clique) -> Array:
     """Counts of some columns of a clique, in ascending order."""
     axes = tuple(axis for axis, column in enumerate(clique) if column not in columns)
-    result: Array = values.sum(axis=axes) if axes else values
-    return result
+    return values.sum(axis=axes) if axes else values
 
 
 def _logsummed(values: Array, clique: Clique, columns: Clique) -> Array:
@@ -311,8 +302,7 @@ def _logsummed(values: Array, clique: Clique, columns: Clique) -> Array:
     if not axes:
         return values
     highest = values.max(axis=axes, keepdims=True)
-    result: Array = np.log(np.exp(values - highest).sum(axis=axes)) + highest.squeeze(axes)
-    return result
+    return np.asarray(np.log(np.exp(values - highest).sum(axis=axes)) + highest.squeeze(axes))
 
 
 def _spread(values: Array, columns: Clique, clique: Clique) -> Array:
@@ -389,15 +379,13 @@ def _further(
 
 def _joint(model: MarginalModel, at: int, column: int, others: Clique) -> Array:
     columns = tuple(sorted({column, *others}))
-    result: Array = np.moveaxis(model.marginal_in(at, columns), columns.index(column), 0)
-    return result
+    return np.moveaxis(model.marginal_in(at, columns), columns.index(column), 0)
 
 
 def _onwards(model: MarginalModel, share: Array, column: int, step: _Step, wanted: Clique) -> Array:
     columns = tuple(sorted({*step.shared, *wanted}))
     counts = model.marginal_in(step.at, columns)
-    result: Array = np.einsum(share, [column, *step.shared], counts, list(columns), [column, *wanted])
-    return result
+    return np.asarray(np.einsum(share, [column, *step.shared], counts, list(columns), [column, *wanted]))
 
 
 def draw_rows(model: MarginalModel, n_rows: int, rng: np.random.Generator) -> list[Array]:
@@ -443,5 +431,4 @@ def _spread_evenly(counts: Array, groups: Array, rng: np.random.Generator) -> Ar
     wanted = (place + rng.random(len(counts))[groups]) / sizes[groups]
     flat = (bounds + np.arange(len(counts))[:, None]).ravel()
     found = np.searchsorted(flat, groups + np.minimum(wanted, np.nextafter(1.0, 0.0)), side="right")
-    result: Array = np.minimum(found - groups * counts.shape[1], counts.shape[1] - 1)
-    return result
+    return np.asarray(np.minimum(found - groups * counts.shape[1], counts.shape[1] - 1))

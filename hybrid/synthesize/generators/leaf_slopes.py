@@ -1,19 +1,26 @@
-"""Slopes within the leaves of a tree: a drawn value is moved as far as the row differs from its donor.
+"""Slopes within the leaves of a tree: what is drawn follows what the row is like.
 
 A leaf of fifty people holds many values of every column before. A donor's value says what such a person has; where
-people bear out a slope, the row gets the value of a person like itself. So large leaves keep relations that would need
-small ones, which give single people away. It is the regression adjustment of Beaumont, Zhang, Balding (Genetics
-162(4), 2002, eq. 4) on ranks, within the nodes of a tree as in M5 (Quinlan 1992). Ranks are those of numbers, of two
-states, and of states with an order.
+people bear out a slope, a number is moved as far as the row differs from its donor, so that the row gets the value of a
+person like itself. So large leaves keep relations that would need small ones, which give single people away. It is the
+regression adjustment of Beaumont, Zhang, Balding (Genetics 162(4), 2002, eq. 4) on ranks, within the nodes of a tree as
+in M5 (Quinlan 1992). Ranks are those of numbers, of two states, and of states with an order.
+
+Of two states a leaf's people say how many have each. What all leaves together bear out says who: a logistic regression
+with a level of its own in each leaf, as in the logistic model trees of Landwehr, Hall, Frank (Machine Learning 59,
+2005), but with the same slopes in all of them, so that few people suffice. So who answers one campaign answers the
+next, though no leaf holds enough of them to show it.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Generic, Protocol, TypeVar
 
 import numpy as np
+from scipy.special import expit
 
 from hybrid.base.arrays import Array
 from hybrid.synthesize.generators.regressions import reflected
@@ -74,14 +81,12 @@ class Places:
     def rank(self, values: Array) -> Array:
         """Ranks of shape (n,); NaN stays NaN."""
         low, high = self._ends(values)
-        ranks: Array = np.where(np.isnan(values), np.nan, (low + high) / 2)
-        return ranks
+        return np.where(np.isnan(values), np.nan, (low + high) / 2)
 
     def drawn_rank(self, values: Array, rng: np.random.Generator) -> Array:
         """Ranks of values that are not missing, each drawn evenly from those of its value; shape (n,)."""
         low, high = self._ends(values)
-        ranks: Array = low + rng.random(len(values)) * (high - low)
-        return ranks
+        return np.asarray(low + rng.random(len(values)) * (high - low))
 
     @property
     def crossed(self) -> float:
@@ -99,8 +104,7 @@ class Places:
     def value(self, ranks: Array) -> Array:
         """Training values at these ranks, 0 to 1; shape (n,)."""
         at = np.searchsorted(self.below, ranks, side="right") - 1
-        values: Array = self.distinct[np.clip(at, 0, len(self.distinct) - 1)]
-        return values
+        return self.distinct[np.clip(at, 0, len(self.distinct) - 1)]
 
 
 @dataclass(frozen=True)
@@ -118,18 +122,11 @@ class LeafSlopes(Generic[K]):
     (n_nodes, p)."""
 
     def move(self, values: Array, at: Array, node: Array, known: Mapping[K, Array], rng: np.random.Generator) -> Array:
-        """Move donors' values as far as the rows differ from the donors.
+        """Move donors' values as far as the rows differ from the donors, of which ``at`` has the positions.
 
-        A value that many have has many ranks: one of them is moved, so that a small move seldom changes it. A
-        rank beyond an end is reflected there, so that no value piles up. A missing predictor moves nothing, and a
-        missing value stays missing.
-
-        Parameters
-        ----------
-        values, at, node : numpy.ndarray, shape (n_rows,)
-            Donors' values, their positions, and the nodes that they were drawn from.
-        known : mapping of key to numpy.ndarray, shape (n_rows,)
-            The columns before.
+        A value that many have has many ranks: one of them is moved, so that a small move seldom changes it. A rank
+        beyond an end is reflected there, so that no value piles up. A missing predictor moves nothing, and a missing
+        value stays missing. ``node``: where each value was drawn from.
         """
         places = np.column_stack([place.rank(known[key]) for key, place in self.predictors.items()])
         shift = (np.nan_to_num(places - self.donors[at]) * self.slopes[node]).sum(axis=1)
@@ -153,20 +150,11 @@ def fit_slopes(
     By forward selection: a column gets a slope if chance would make the best of all columns as good with a probability
     below :data:`CHANCE` (F test of one more predictor, Bonferroni over the columns that are left). First the slopes
     that all leaves have in common, by what differs within them; a node of half the spread moves half as far, so that
-    nothing moves where all are alike. Then, of a number of many values, what the people of a single node bear out
-    beside them in other numbers.
+    nothing moves where all are alike. Then, of a number of many values, what at least ``least`` people of a single node
+    bear out beside them in other numbers.
 
-    Parameters
-    ----------
-    values : numpy.ndarray, shape (n,)
-        The column, NaN where missing, in the order of the leaves.
-    known : mapping of key to numpy.ndarray, shape (n,)
-        The columns before it whose values have ranks (:func:`is_graded`), in the same order.
-    numbers : collection of keys
-        Those of them that are numbers.
-    nodes : NodesWithSums
-    least : int
-        People of a node with slopes of its own, at least.
+    ``values`` (NaN where missing) and ``known``, the columns before whose values have ranks (:func:`is_graded`), are in
+    the order of the leaves; ``numbers`` are those of ``known`` that are numbers.
     """
     target = Places.of(values)
     if len(target.distinct) < 2:
@@ -201,8 +189,7 @@ def _within_leaves(columns: Sequence[Array], held: Array, nodes: NodesWithSums) 
     """Sums of products about the means of each leaf, over all leaves; shape (len(columns), len(columns))."""
     people = np.maximum(nodes.sums(held), 1e-12)
     off = np.column_stack([(column - (nodes.sums(column) / people)[nodes.leaves]) * held for column in columns])
-    products: Array = (off * nodes.weights[:, None]).T @ off
-    return products
+    return np.asarray((off * nodes.weights[:, None]).T @ off)
 
 
 def _candidates(within: Array, n: int) -> Array:
@@ -210,8 +197,7 @@ def _candidates(within: Array, n: int) -> Array:
     own, spread = np.diagonal(within)[:-1], within[-1, -1]
     varying = np.flatnonzero(np.minimum(own, spread) > _FLAT * n)
     shares = within[varying, -1] ** 2 / (own[varying] * spread)
-    followed: Array = varying[np.argsort(-shares, kind="stable")[:MOST_CANDIDATES]]
-    return followed
+    return np.asarray(varying[np.argsort(-shares, kind="stable")[:MOST_CANDIDATES]])
 
 
 def _common(within: Array, y: Array, held: Array, nodes: NodesWithSums) -> Array:
@@ -221,16 +207,14 @@ def _common(within: Array, y: Array, held: Array, nodes: NodesWithSums) -> Array
     slopes = _selected(within[None], np.array([freedom]), 0)
     spread = nodes.sums(y**2) - nodes.sums(y) ** 2 / np.maximum(people, 1e-12)
     share = np.clip(spread / np.maximum(people, 1e-12) / (within[-1, -1] / people[0]), 0, 1)
-    found: Array = share[:, None] * slopes
-    return found
+    return np.asarray(share[:, None] * slopes)
 
 
 def _without(products: Array, slopes: Array) -> Array:
     """The products with less of the last column: without what its slopes in the others explain; same shape."""
     change = np.repeat(np.eye(products.shape[1])[None], len(products), axis=0)
     change[:, -1, :-1] = -slopes
-    rest: Array = change @ products @ change.transpose(0, 2, 1)
-    return rest
+    return change @ products @ change.transpose(0, 2, 1)
 
 
 def _centred(columns: Sequence[Array], sums: Callable[[Array], Array]) -> Array:
@@ -272,3 +256,202 @@ def _selected(products: Array, people: Array, least: int) -> Array:
         rest[at] -= rest[at, :, pivot][:, :, None] * row[:, None, :]
         rest[at, pivot], chosen[at, pivot] = row, True
     return np.where(chosen, rest[:, :width, -1], 0.0)
+
+
+MOST = 6
+"""Columns, or values of columns, with a slope, at most."""
+FREQUENT = 0.1
+"""Share of the rows from which on a value is frequent; as many have another."""
+_RIDGE = 0.01
+"""Precision of a normal prior of each slope in ranks: where a column parts the states, its slope stays finite."""
+_UNINFORMED = 1e-9
+"""Information below which a column tells nothing beside the levels."""
+_STEPS, _LONGEST, _STILL = 25, 5.0, 1e-4
+"""Newton steps at most, their length, and the change that ends them."""
+
+
+@dataclass(frozen=True)
+class Has:
+    """A value that rows have or have not; the two answers are half a rank apart, as any two states are."""
+
+    asked: float
+
+    def rank(self, values: Array) -> Array:
+        """1/2 for rows that have the value, else 0; shape (n,)."""
+        return np.where(values == self.asked, 0.5, 0.0)
+
+
+@dataclass(frozen=True)
+class LeafLogits(Generic[K]):
+    """Log odds of the second of two states, by node of the column's tree."""
+
+    states: tuple[float, float]
+    predictors: Sequence[tuple[K, Places | Has]]
+    """What has a slope: p columns, by their ranks, or values of columns."""
+    means: Array
+    """Mean ranks of the people of each node; shape (n_nodes, p)."""
+    level: Array
+    """Log odds of a row with these ranks; infinite where all people of the node are alike; shape (n_nodes,)."""
+    slopes: Array
+    """Change of the log odds per change of a rank; shape (p,)."""
+
+    def move(
+        self,
+        values: Array,
+        at: Array,  # noqa: ARG002  (as of LeafSlopes)
+        node: Array,
+        known: Mapping[K, Array],
+        rng: np.random.Generator,
+    ) -> Array:
+        """States of rows that are drawn in a node, whatever the donor's; arguments as of ``LeafSlopes.move``."""
+        ranks = np.column_stack([place.rank(known[key]) for key, place in self.predictors])
+        odds = self.level[node] + np.nan_to_num(ranks - self.means[node]) @ self.slopes
+        low, high = self.states
+        return np.where(rng.random(len(node)) < expit(odds), high, low).astype(values.dtype)
+
+
+def fit_logits(
+    values: Array, known: Mapping[K, Array], features: Mapping[K, Feature], nodes: NodesWithSums, drawn_in: Array
+) -> LeafLogits[K] | None:
+    """Slopes that people bear out; None where there are none.
+
+    By forward selection: a column gets a slope if chance would make the best of all columns as good with a probability
+    below ``CHANCE`` (score test of one more predictor, Bonferroni over those that are left). ``values``, of two
+    different ones and none missing, and the columns before them are in the order of the leaves; ``drawn_in``: node that
+    rows like each are mostly drawn in, its leaf or one above.
+    """
+    (low, high), y = np.unique(values, return_inverse=True)
+    asked = [(key, place) for key, column in known.items() for place in _asked(column, features[key])]
+    if not asked:
+        return None
+    ranks = [place.rank(known[key]) for key, place in asked]
+    means = [_means(column, nodes) for column in ranks]
+    off = np.column_stack([np.nan_to_num(column - mean[drawn_in]) for column, mean in zip(ranks, means, strict=True)])
+    people = np.maximum(nodes.sums(np.ones(len(y))), 1e-12)
+    share = np.clip(nodes.sums(y.astype(np.float64)) / people, 0.0, 1.0)
+    undecided = np.flatnonzero((share[drawn_in] > 0) & (share[drawn_in] < 1))
+    if not len(undecided):
+        return None
+    rows = undecided[np.argsort(drawn_in[undecided], kind="stable")]  # A node may be drawn in before and after another.
+    parts, part = np.unique(drawn_in[rows], return_inverse=True)
+    level = _odds(share)
+    regression = _Regression(off[rows], y[rows], nodes.weights[rows], part, level[parts])
+    chosen, slopes, level[parts] = regression.selected()
+    if not chosen:
+        return None
+    return LeafLogits(
+        (float(low), float(high)),
+        [asked[at] for at in chosen],
+        np.column_stack([means[at] for at in chosen]),
+        level,
+        slopes,
+    )
+
+
+def _asked(column: Array, feature: Feature) -> Iterator[Places | Has]:
+    """Ranks of a column that has them, and each frequent value of one with more than two: of a number, its spikes."""
+    if is_graded(feature):
+        yield Places.of(column)
+    distinct, counts = np.unique(column[~np.isnan(column)], return_counts=True)
+    shares = counts / max(len(column), 1)
+    if len(distinct) > 2 and not (feature.is_discrete and feature.ordered):
+        yield from map(Has, distinct[(shares >= FREQUENT) & (shares <= 1 - FREQUENT)].tolist())
+
+
+def _means(column: Array, nodes: NodesWithSums) -> Array:
+    """Mean of each node, over the rows that have a rank; shape (n_nodes,)."""
+    held = ~np.isnan(column)
+    return np.asarray(nodes.sums(np.where(held, column, 0.0)) / np.maximum(nodes.sums(held.astype(np.float64)), 1e-12))
+
+
+def _odds(share: Array) -> Array:
+    """Log odds of shares; infinite for 0 and 1."""
+    with np.errstate(divide="ignore"):
+        odds: Array = np.log(share) - np.log1p(-share)
+    return odds
+
+
+@dataclass(frozen=True)
+class _Regression:
+    """Logistic regression of y (n,), 0 or 1, in columns (n, m), with a level for each part of the rows."""
+
+    columns: Array
+    y: Array
+    weights: Array
+    part: Array
+    """Number of each row's part, ascending; shape (n,)."""
+    start: Array
+    """Log odds of each part without any column; shape (n_parts,)."""
+
+    def selected(self) -> tuple[list[int], Array, Array]:
+        """Positions of the columns that have a slope, the slopes, and the level of each part."""
+        candidates = self._candidates()
+        chosen: list[int] = []
+        slopes, level = np.empty(0), self.start
+        while len(chosen) < MOST and len(chosen) < len(candidates):
+            best, odds = self._best(candidates, chosen, slopes, level)
+            if odds * (len(candidates) - len(chosen)) >= CHANCE:
+                break
+            chosen.append(best)
+            slopes, level = self._fitted(chosen, np.append(slopes, 0.0), level)
+        return chosen, slopes, level
+
+    def _candidates(self) -> list[int]:
+        """Columns with the largest score without any other, at most :data:`MOST_CANDIDATES`."""
+        off, rest, spread = self._beside_levels(slice(None), self.start[self.part])
+        information = np.einsum("ij,ij,i->j", off, off, spread)
+        gain = np.where(information > _UNINFORMED, (off.T @ rest) ** 2 / np.maximum(information, _UNINFORMED), 0.0)
+        order = np.argsort(-gain, kind="stable")[:MOST_CANDIDATES]
+        return [int(at) for at in order if gain[at] > 0]
+
+    def _best(self, candidates: list[int], chosen: list[int], slopes: Array, level: Array) -> tuple[int, float]:
+        """The best candidate beside the chosen ones, and the probability that chance makes one as good."""
+        from scipy.stats import chi2
+
+        left = [at for at in candidates if at not in chosen]
+        eta = level[self.part] + self.columns[:, chosen] @ slopes
+        score, information = self._scores([*chosen, *left], eta)
+        n = len(chosen)
+        inner = information[:n, :n] + _RIDGE * np.eye(n)
+        cross = information[:n, n:]
+        alone = np.diagonal(information)[n:]
+        own = alone - (cross * np.linalg.solve(inner, cross)).sum(axis=0) if n else alone
+        gain = np.where(own > 1e-6 * alone + _UNINFORMED, score[n:] ** 2 / np.maximum(own, 1e-12), 0.0)
+        at = int(gain.argmax())
+        return left[at], float(chi2.sf(gain[at], 1))
+
+    @cached_property
+    def _first(self) -> Array:
+        """First row of each part."""
+        return np.searchsorted(self.part, np.arange(len(self.start)))
+
+    def _sums(self, values: Array) -> Array:
+        """Sums over the rows of each part; shape (n_parts, ...)."""
+        return np.add.reduceat(values, self._first, axis=0)
+
+    def _scores(self, columns: list[int], eta: Array) -> tuple[Array, Array]:
+        """Score and information of some columns beside the levels."""
+        off, rest, spread = self._beside_levels(columns, eta)
+        return off.T @ rest, (off * spread[:, None]).T @ off
+
+    def _beside_levels(self, columns: list[int] | slice, eta: Array) -> tuple[Array, Array, Array]:
+        """Some columns without their mean in each part, the rows' scores, and their information."""
+        p = expit(eta)
+        rest, spread = self.weights * (self.y - p), self.weights * p * (1 - p)
+        x = self.columns[:, columns]
+        mean = self._sums(x * spread[:, None]) / np.maximum(self._sums(spread), 1e-12)[:, None]
+        return x - mean[self.part], rest, spread
+
+    def _fitted(self, chosen: list[int], slopes: Array, level: Array) -> tuple[Array, Array]:
+        """Slopes and levels of greatest penalized likelihood: Newton steps of the slopes and of the levels in turn."""
+        x = self.columns[:, chosen]
+        for _ in range(_STEPS):
+            score, information = self._scores(chosen, level[self.part] + x @ slopes)
+            step = np.linalg.solve(information + _RIDGE * np.eye(len(chosen)), score - _RIDGE * slopes)
+            slopes = slopes + np.clip(step, -_LONGEST, _LONGEST)
+            p = expit(level[self.part] + x @ slopes)
+            rest, spread = self._sums(self.weights * (self.y - p)), self._sums(self.weights * p * (1 - p))
+            level = level + np.clip(rest / np.maximum(spread, 1e-9), -1.0, 1.0)
+            if np.abs(step).max() < _STILL:
+                break
+        return slopes, level

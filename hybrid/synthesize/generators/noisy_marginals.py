@@ -1,21 +1,31 @@
-"""Generators of noisy marginals: options, noisy counts, model, and training on one account.
+"""Generators of noisy marginals: options, noisy counts, model, and training on one account; ``aim`` and ``mst``.
 
 All marginals of one column are measured with discrete Gaussian noise, then pairs of columns as the generator chooses.
 Rows are drawn from the graphical model that fits all measurements best. Neighbouring tables differ in the presence of
 one person with at most ``rows_per_person`` rows; what is spent adds up as rho of zCDP
 (:mod:`hybrid.privacy.accounting`). The noise comes from the operating system, and no seed repeats it. Numbers are cut
 into intervals; states whose noisy counts do not differ from none are joined into one.
+
+``aim``: McKenna, Mullins, Sheldon and Miklau (2022), AIM: An Adaptive and Iterative Mechanism for Differentially
+Private Synthetic Data, arXiv:2201.12677, Algorithms 1 to 3, with all pairs of columns as the workload. After the pairs
+of declared targets with every other column, the pair of columns that the graphical model knows least is chosen with the
+exponential mechanism and measured, round after round.
+
+``mst``: McKenna, Miklau and Sheldon (2021), Winning the NIST Contest, arXiv:2108.04978. A third of the budget measures
+the marginals of one column, a third chooses a spanning tree of pairs, edge by edge with the exponential mechanism
+(Kruskal's algorithm on the errors of the model of independent columns), and a third measures these pairs.
 """
 
 from __future__ import annotations
 
 import math
 from abc import ABC, abstractmethod
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
+from itertools import combinations
 from pathlib import Path
-from typing import Any, ClassVar
+from typing import Any
 
 import numpy as np
 from pydantic import Field
@@ -26,8 +36,16 @@ from hybrid.base.progress import Progress
 from hybrid.base.rng import rng_for
 from hybrid.privacy.accounting import gaussian_rho, rho_for, variance_for
 from hybrid.privacy.noise import Bits, choose, discrete_gaussian, secure_bytes
-from hybrid.synthesize.generators.graphical_model import Clique, MarginalModel, Measurement, draw_rows
-from hybrid.synthesize.protocol import DrawnColumns, Encoded, Encoding, Feature
+from hybrid.synthesize.generators.graphical_model import (
+    Clique,
+    MarginalModel,
+    Measurement,
+    all_pairs,
+    draw_rows,
+    estimate,
+    tree_cells,
+)
+from hybrid.synthesize.protocol import Cost, DrawnColumns, Encoded, Encoding, Feature, Generator
 
 
 @dataclass(frozen=True)
@@ -100,8 +118,7 @@ class Joined:
         wanted = starts[codes] + rng.random(len(codes)) * (bounds[ends - 1] - starts)[codes]
         place = np.searchsorted(bounds, wanted, side="right")
         first = np.concatenate([[0], ends[:-1]])
-        result: Array = order[np.clip(place, first[codes], ends[codes] - 1)].astype(np.int32)
-        return result
+        return np.asarray(order[np.clip(place, first[codes], ends[codes] - 1)].astype(np.int32))
 
 
 def _expected(counts: Array, deviations: Array) -> Array:
@@ -144,20 +161,10 @@ _LEAST_EPSILON = Fraction(1, _EPSILON_UNITS)
 
 
 class NoisyCounts:
-    """Noisy counts of a table, and an account of their price.
+    """Noisy counts of columns of codes, of so many states each, and an account of their price.
 
-    Parameters
-    ----------
-    columns : sequence of numpy.ndarray, each of shape (n_rows,)
-        Codes.
-    sizes : sequence of int
-        States of each column.
-    rho : float
-        Budget of everything; spending more is an error of the program.
-    rows : int
-        Rows of one person, at most.
-    bits : callable
-        Source of randomness.
+    ``rho`` is the budget of everything; spending more is an error of the program. One person has so many ``rows`` at
+    most. ``bits`` are the source of randomness.
     """
 
     def __init__(
@@ -175,8 +182,7 @@ class NoisyCounts:
         """Exact counts; not to be released."""
         shape = [self.sizes[column] for column in columns]
         codes = np.ravel_multi_index([self.columns[column] for column in columns], shape)
-        counts: Array = np.bincount(codes, minlength=math.prod(shape)).reshape(shape)
-        return counts
+        return np.bincount(codes, minlength=math.prod(shape)).reshape(shape)
 
     def measure(self, columns: Clique, rho: float) -> Measurement:
         """Counts with discrete Gaussian noise for at most ``rho``."""
@@ -257,16 +263,10 @@ class NoisyMarginals:
         return DrawnColumns(columns)
 
 
-class MarginalGenerator(ABC):
+class MarginalGenerator(Generator, ABC):
     """Base of the generators of noisy marginals."""
 
-    licence: ClassVar[str] = "Apache-2.0"
-    requires: ClassVar[tuple[str, ...]] = ()
-    extra: ClassVar[str | None] = None
-    environment: ClassVar[str | None] = None
-    resumes: ClassVar[bool] = False
-    secure_noise: ClassVar[bool] = True
-    presets: ClassVar[Mapping[str, Mapping[str, Any]]] = {"default": {}}
+    secure_noise = True
 
     def encoding(self, options: Any) -> Encoding:
         return Encoding(max_levels=options.bins, flag_missing=True, listed_domains=True)
@@ -314,3 +314,204 @@ class MarginalGenerator(ABC):
         self, counter: NoisyCounts, first: Sequence[Measurement], options: Any, progress: Progress
     ) -> MarginalModel:
         """Choose and measure pairs for what is left, and fit the model."""
+
+
+_MEASURED = 0.9
+"""Share of a round's budget for the measurement; the rest chooses what is measured."""
+
+
+@dataclass(frozen=True)
+class AimLimits:
+    """Limits of the work."""
+
+    cells: int
+    """Cells of all cliques together, at most."""
+    iterations: int
+    """Steps of the last fit; those between rounds take a tenth."""
+    rounds: int
+    """Rounds that the budget is planned for."""
+
+
+def measure_targets(counter: NoisyCounts, targets: frozenset[int], share: float, cells: int) -> list[Measurement]:
+    """Measure the pairs of targets with every other column.
+
+    Which pairs these are is declared, not chosen by the records, so nothing is paid for a choice. They get a ``share``
+    of the budget that is left, in equal parts; pairs beyond the cells of the model are left out.
+    """
+    wanted = [pair for pair in combinations(range(len(counter.sizes)), 2) if not targets.isdisjoint(pair)]
+    kept: list[Clique] = []
+    for pair in wanted if share else ():
+        if tree_cells(counter.sizes, [*kept, pair]) <= cells:
+            kept.append(pair)
+    each = share * counter.left / max(len(kept), 1)
+    return [counter.measure(pair, each) for pair in kept]
+
+
+def aim(
+    counter: NoisyCounts,
+    first: Sequence[Measurement],
+    effort: AimLimits,
+    progress: Callable[[int, int], None],
+) -> MarginalModel:
+    """Choose and measure pairs until the budget is spent.
+
+    ``first`` are measured already: marginals of one column and of targets. ``progress`` gets the share of the budget
+    that is spent, in thousandths, and 1000.
+    """
+    measurements = list(first)
+    between = max(effort.iterations // 10, 1)
+    model = estimate(counter.sizes, measurements, between)
+    start, round_rho = counter.left, counter.left / effort.rounds
+    while counter.left > start * 1e-6:
+        is_last = counter.left < 2 * round_rho
+        rho = counter.left if is_last else round_rho
+        variance = variance_for(_MEASURED * rho, counter.rows**2)
+        pairs = all_pairs(model)
+        allowed = effort.cells * (1 - counter.left / counter.budget)
+        candidates = _candidates(counter, measurements, pairs, variance, effort.cells if is_last else allowed)
+        if not candidates:
+            break
+        # Rounding noise up to a whole variance, and the choice's epsilon down, leaves a rest for the last round.
+        columns = candidates[counter.worst(candidates, (1 - _MEASURED) * rho)][0]
+        measurements.append(counter.measure(columns, _MEASURED * rho))
+        new = estimate(counter.sizes, measurements, between, model.parameters)
+        change = float(np.abs(new.marginal(columns) - pairs[columns]).sum())
+        if change <= _expected_noise(variance, pairs[columns].size):
+            round_rho *= 2
+        model = new
+        progress(int(1000 * (1 - counter.left / start)), 1000)
+        if is_last:
+            break
+    return estimate(counter.sizes, measurements, effort.iterations, model.parameters)
+
+
+def _candidates(
+    counter: NoisyCounts,
+    measurements: Sequence[Measurement],
+    pairs: dict[Clique, Array],
+    variance: int,
+    allowed: float,
+) -> list[tuple[Clique, Array, float]]:
+    measured = [each.columns for each in measurements]
+    known = set(measured)
+    return [
+        (pair, pairs[pair], _expected_noise(variance, pairs[pair].size))
+        for pair in combinations(range(len(counter.sizes)), 2)
+        if pair in known or tree_cells(counter.sizes, [*measured, pair]) <= allowed
+    ]
+
+
+def _expected_noise(variance: int, n_cells: int) -> float:
+    """Expected sum of absolute Gaussian noise of so many counts."""
+    return math.sqrt(2 * variance / math.pi) * n_cells
+
+
+_ROUNDS_PER_COLUMN = 16
+"""Rounds that the budget is planned for, as in the paper."""
+_FIRST = 0.1
+"""Share of the budget for the marginals of one column."""
+
+
+class AimOptions(NoisyMarginalOptions):
+    """Options of ``aim``."""
+
+    target_share: float = Field(default=0.4, ge=0, lt=1)
+    """Share of the budget after the marginals of one column that goes to the pairs of each declared target with every
+    other column, in equal parts. The rest goes to pairs that are chosen. 0: all pairs are chosen."""
+    cells: int = Field(default=100_000, ge=100)
+    """Cells of the model, at most. More let it keep more pairs of columns; time and memory grow in proportion."""
+
+
+class Aim(MarginalGenerator):
+    """The generator ``aim``."""
+
+    name = "aim"
+    title = "noisy marginals chosen round by round (AIM, McKenna et al. 2022): differentially private"
+    Options = AimOptions
+
+    def cost(self, features: Sequence[Feature], n_rows: int, options: AimOptions) -> Cost:
+        d = len(features)
+        rounds = 2 * d
+        seconds = (rounds / 10 + 1) * options.iterations * options.cells * 1e-7 + rounds * d * d * (
+            1e-3 + 1e-8 * n_rows
+        )
+        return Cost(seconds, 200 * options.cells + 16 * n_rows * d)
+
+    def first_share(self, n_columns: int) -> float:  # noqa: ARG002  (of any number)
+        return _FIRST
+
+    def declared_pairs(
+        self, counter: NoisyCounts, features: Sequence[Feature], options: AimOptions
+    ) -> list[Measurement]:
+        targets = frozenset(at for at, feature in enumerate(features) if feature.target)
+        return measure_targets(counter, targets, options.target_share, options.cells)
+
+    def fit_pairs(
+        self, counter: NoisyCounts, first: Sequence[Measurement], options: AimOptions, progress: Progress
+    ) -> MarginalModel:
+        effort = AimLimits(options.cells, options.iterations, _ROUNDS_PER_COLUMN * len(counter.sizes))
+        return aim(counter, first, effort, lambda done, total: progress("fit aim", done, total))
+
+
+_THIRD = 1 / 3
+
+
+class MstOptions(NoisyMarginalOptions):
+    """Options of ``mst``."""
+
+    cells: int = Field(default=1_000_000, ge=4)
+    """Cells of a pair of columns, at most; larger pairs are not measured."""
+
+
+class Mst(MarginalGenerator):
+    """The generator ``mst``."""
+
+    name = "mst"
+    title = "noisy marginals along a tree (MST, McKenna et al. 2021): differentially private"
+    Options = MstOptions
+
+    def cost(self, features: Sequence[Feature], n_rows: int, options: MstOptions) -> Cost:
+        levels = sorted((min(feature.n_levels or options.bins, options.bins) for feature in features), reverse=True)
+        pairs = len(levels) * (len(levels) - 1) / 2
+        cells = sum(levels) * max(levels, default=0)
+        return Cost(pairs * (1e-3 + 1e-8 * n_rows) + options.iterations * cells * 1e-7, 200 * cells + 16 * n_rows)
+
+    def first_share(self, n_columns: int) -> float:
+        return 1.0 if n_columns == 1 else _THIRD
+
+    def fit_pairs(
+        self, counter: NoisyCounts, first: Sequence[Measurement], options: MstOptions, progress: Progress
+    ) -> MarginalModel:
+        progress("fit mst", 0, 2)
+        tree = list(chosen_tree(counter, estimate(counter.sizes, first, options.iterations), options.cells))
+        progress("fit mst", 1, 2)
+        measured = [
+            counter.measure(pair, counter.left / left) for pair, left in zip(tree, range(len(tree), 0, -1), strict=True)
+        ]
+        model = estimate(counter.sizes, [*first, *measured], options.iterations)
+        progress("fit mst", 2, 2)
+        return model
+
+
+def chosen_tree(counter: NoisyCounts, model: MarginalModel, cells: int) -> Iterator[Clique]:
+    """Choose a tree of pairs for half of the budget left.
+
+    The score of a pair is the sum of absolute differences of its counts from those that the model of independent
+    columns expects. Columns without a pair of so few cells stay apart.
+    """
+    n_columns = len(counter.sizes)
+    if n_columns == 1:
+        return
+    rho, expected = counter.left / 2 / (n_columns - 1), all_pairs(model)
+    trees = list(range(n_columns))
+    while True:
+        candidates = [
+            (pair, expected[pair], 0.0)
+            for pair in combinations(range(n_columns), 2)
+            if trees[pair[0]] != trees[pair[1]] and expected[pair].size <= cells
+        ]
+        if not candidates:
+            return
+        one, other = candidates[counter.worst(candidates, rho)][0]
+        trees = [trees[one] if tree == trees[other] else tree for tree in trees]
+        yield one, other

@@ -60,8 +60,7 @@ class CategoryScores:
 
     def encode(self, codes: Array) -> Array:
         """Scores (n, d), float32."""
-        encoded: Array = self.scores[codes]
-        return encoded
+        return self.scores[codes]
 
 
 def level_map(outcome: Array) -> Array:
@@ -125,8 +124,7 @@ def _first_component(means: Array, counts: Array) -> Array:
     direction = np.linalg.eigh(covariance)[1][:, -1]
     # An eigenvector's sign is arbitrary; fixing it keeps results the same across linear algebra libraries.
     direction = direction * np.sign(direction[np.argmax(np.abs(direction))] or 1)
-    projected: Array = (means @ direction)[:, None]
-    return projected
+    return np.asarray((means @ direction)[:, None])
 
 
 def outcome_of(values: Array, feature: Feature, rng: np.random.Generator) -> Array:
@@ -141,8 +139,7 @@ def outcome_of(values: Array, feature: Feature, rng: np.random.Generator) -> Arr
         if feature.n_levels <= MOST_CLASSES and 2 * len(np.unique(values)) <= len(values):
             return values
         projection = rng.standard_normal((feature.n_levels, N_PROJECTED)) / np.sqrt(N_PROJECTED)
-        projected: Array = projection[values]
-        return projected
+        return np.asarray(projection[values])
     _, inverse, counts = np.unique(values, return_inverse=True, return_counts=True)
     ranks = (np.cumsum(counts) - (counts + 1) / 2)[inverse]
     places = _normalized(ranks)
@@ -150,5 +147,4 @@ def outcome_of(values: Array, feature: Feature, rng: np.random.Generator) -> Arr
 
 
 def _normalized(numbers: Array) -> Array:
-    scaled: Array = (numbers - numbers.mean()) / max(numbers.std(), 1e-12)
-    return scaled
+    return np.asarray((numbers - numbers.mean()) / max(numbers.std(), 1e-12))

@@ -32,25 +32,24 @@ class DesignMatrix:
     no coefficient is of theirs alone."""
 
     @classmethod
-    def of(cls, data: Encoded, before: Sequence[int], least: int, weights: Array | None) -> DesignMatrix:
+    def of(cls, data: Encoded, before: Sequence[int], least: int, weights: Array) -> DesignMatrix:
         """Design of the columns ``before``.
 
-        An indicator stands for records (persons, with weights) that number ``least`` at least, as do the others: the
+        An indicator stands for records (by weight: persons) that number ``least`` at least, as do the others: the
         coefficient of fewer would follow single records.
         """
-        counted = np.ones(len(data)) if weights is None else weights
         numbers, flagged, states = {}, set(), {}
         for at in before:
             values, feature = data.columns[at], data.features[at]
             if feature.is_discrete:
-                counts = np.bincount(values, counted, minlength=feature.n_levels)
+                counts = np.bincount(values, weights, minlength=feature.n_levels)
                 states[at] = np.setdiff1d(np.flatnonzero(counts >= least), counts.argmax())
                 continue
             missing = np.isnan(values)
             scale = scale_of(values)
             held = values[~missing] / scale
             numbers[at] = (scale, float(held.mean()), float(held.std()) or 1.0)
-            if min(counted[missing].sum(), counted[~missing].sum()) >= least:
+            if min(weights[missing].sum(), weights[~missing].sum()) >= least:
                 flagged.add(at)
         return cls(numbers, frozenset(flagged), states)
 
@@ -78,16 +77,16 @@ class LogisticStep:
     model: Any
 
     @classmethod
-    def fit(cls, target: int, design: DesignMatrix, matrix: Array, codes: Array, weights: Array | None) -> LogisticStep:
+    def fit(cls, target: int, design: DesignMatrix, matrix: Array, codes: Array, weights: Array) -> LogisticStep:
         """Fit to ``codes`` (n,) by L-BFGS; ``matrix`` (n, p) is the design's."""
         from sklearn.linear_model import LogisticRegression
 
-        classes = np.unique(codes if weights is None else codes[weights > 0])
+        used = weights > 0
+        classes = np.unique(codes[used])
         if len(classes) < 2:
             return cls(target, design, classes, None)
         model = LogisticRegression(fit_intercept=False, max_iter=1000)
-        used = slice(None) if weights is None else weights > 0
-        model.fit(matrix[used], codes[used], sample_weight=None if weights is None else weights[used])
+        model.fit(matrix[used], codes[used], sample_weight=weights[used])
         return cls(target, design, model.classes_, model)
 
     def draw(self, drawn: Mapping[int, Array], n_rows: int, rng: np.random.Generator) -> Array:
@@ -97,8 +96,7 @@ class LogisticStep:
         if self.model is None:
             return np.repeat(self.classes, len(matrix))
         below = np.cumsum(self.model.predict_proba(matrix), axis=1)[:, :-1] < rng.random((len(matrix), 1))
-        picked: Array = self.classes[below.sum(axis=1)]
-        return picked
+        return np.asarray(self.classes[below.sum(axis=1)])
 
 
 @dataclass(frozen=True)
@@ -120,7 +118,7 @@ class LinearStep:
     missing: LogisticStep | None
 
     @classmethod
-    def fit(cls, target: int, design: DesignMatrix, matrix: Array, values: Array, weights: Array | None) -> LinearStep:
+    def fit(cls, target: int, design: DesignMatrix, matrix: Array, values: Array, weights: Array) -> LinearStep:
         """Fit to values by least squares.
 
         ``values`` (n,) are NaN where missing; ``matrix`` (n, p) is the design's.
@@ -128,7 +126,7 @@ class LinearStep:
         """
         held = ~np.isnan(values)
         flags = None if held.all() else LogisticStep.fit(target, design, matrix, (~held).astype(np.int64), weights)
-        counted = (np.ones(len(values)) if weights is None else weights)[held]
+        counted = weights[held]
         root, scale = np.sqrt(counted), scale_of(values)
         scaled = values[held] / scale
         found, _, rank, _ = np.linalg.lstsq(matrix[held] * root[:, None], scaled * root)
@@ -156,8 +154,7 @@ def reflected(values: Array, low: float, high: float) -> Array:
     width = high - low
     if width == 0:
         return np.full_like(values, low)
-    folded: Array = low + width - np.abs(width - (values - low) % (2 * width))
-    return folded
+    return np.asarray(low + width - np.abs(width - (values - low) % (2 * width)))
 
 
 def refuse_methods(features: Sequence[Feature], methods: Mapping[str, Method]) -> None:
@@ -184,7 +181,8 @@ def fit_regression(
     Without any it is drawn from its own mean and deviation, or its own shares. An indicator stands for at least
     ``least`` records, or persons; records of weight 0 are not learned from.
     """
-    if weights is not None and not weights.any():
+    weights = np.ones(len(data)) if weights is None else weights
+    if not weights.any():
         raise GeneratorError("cart: no record has a person, so that a regression has nothing to learn from")
     design = DesignMatrix.of(data, before, least, weights)
     matrix = design.matrix(dict(enumerate(data.columns)), len(data))

@@ -22,7 +22,7 @@ from pydantic import Field, model_validator
 from hybrid.base.options import Options
 from hybrid.base.progress import Progress
 from hybrid.synthesize.isolation.contained import global_seed, quiet
-from hybrid.synthesize.protocol import Cost, DrawnColumns, Encoded, Encoding, Feature, refuse_wide
+from hybrid.synthesize.protocol import Cost, DrawnColumns, Encoded, Encoding, Feature, Generator, refuse_wide
 
 MOST_MODES = 11
 """Inputs that one continuous column becomes at most: ten modes and the place within."""
@@ -52,12 +52,11 @@ class SdvModel:
         (folder / _FILE).write_bytes(cloudpickle.dumps(self))
 
 
-class Sdv:
+class Sdv(Generator):
     """Base of all generators of sdv."""
 
-    extra: ClassVar[str | None] = "ctgan"
-    environment: ClassVar[str | None] = "sdv"
-    resumes: ClassVar[bool] = False
+    extra = "ctgan"
+    environment = "sdv"
 
     def encoding(self, options: Any) -> Encoding:  # noqa: ARG002  (the protocol)
         return Encoding(flag_missing=True)
@@ -102,14 +101,11 @@ class SdvNetworkOptions(Options):
 
 
 class SdvNetwork(Sdv, ABC):
-    """A generator that is a network of sdv.
-
-    A subclass says which one.
-    """
+    """A generator that is a network of sdv; a subclass says which one."""
 
     name: ClassVar[str]
-    licence: ClassVar[str] = _LICENCE.format("ctgan")
-    requires: ClassVar[tuple[str, ...]] = ("sdv", "ctgan", "torch")
+    licence = _LICENCE.format("ctgan")
+    requires = ("sdv", "ctgan", "torch")
     step: ClassVar[tuple[float, float]]
     """Seconds of one step of 500 records, and what every input of the network adds to it: Adult, one core."""
     losses: ClassVar[Mapping[str, str]]
@@ -174,9 +170,9 @@ class CtganOptions(SdvNetworkOptions):
 class Ctgan(SdvNetwork):
     """The generator ``ctgan``."""
 
-    name: ClassVar[str] = "ctgan"
-    title: ClassVar[str] = "conditional GAN with mode-specific normalization (Xu et al. 2019), through sdv"
-    Options: ClassVar[type[Options]] = CtganOptions
+    name = "ctgan"
+    title = "conditional GAN with mode-specific normalization (Xu et al. 2019), through sdv"
+    Options = CtganOptions
     presets: ClassVar[Mapping[str, Mapping[str, Any]]] = {
         "default": {},
         "thesis": {"epochs": 300, "generator_lr": 1e-4, "discriminator_lr": 1e-4},
@@ -207,10 +203,9 @@ class TvaeOptions(SdvNetworkOptions):
 class Tvae(SdvNetwork):
     """The generator ``tvae``."""
 
-    name: ClassVar[str] = "tvae"
-    title: ClassVar[str] = "variational autoencoder for tables (Xu et al. 2019), through sdv"
-    Options: ClassVar[type[Options]] = TvaeOptions
-    presets: ClassVar[Mapping[str, Mapping[str, Any]]] = {"default": {}}
+    name = "tvae"
+    title = "variational autoencoder for tables (Xu et al. 2019), through sdv"
+    Options = TvaeOptions
     step: ClassVar[tuple[float, float]] = (0.006, 2.6e-5)
     losses: ClassVar[Mapping[str, str]] = {"loss": "Loss"}
 
@@ -231,12 +226,11 @@ class CopulaOptions(Options):
 class Copula(Sdv):
     """The generator ``copula``."""
 
-    name: ClassVar[str] = "copula"
-    title: ClassVar[str] = "Gaussian copula (Patki et al. 2016), through sdv: only linear dependence, hardly copies"
-    licence: ClassVar[str] = _LICENCE.format("copulas")
-    requires: ClassVar[tuple[str, ...]] = ("sdv", "copulas")
-    Options: ClassVar[type[Options]] = CopulaOptions
-    presets: ClassVar[Mapping[str, Mapping[str, Any]]] = {"default": {}}
+    name = "copula"
+    title = "Gaussian copula (Patki et al. 2016), through sdv: only linear dependence, hardly copies"
+    licence = _LICENCE.format("copulas")
+    requires = ("sdv", "copulas")
+    Options = CopulaOptions
 
     def cost(self, features: Sequence[Feature], n_rows: int, options: CopulaOptions) -> Cost:
         each = 1e-3 if options.distribution == "gaussian_kde" else 1.3e-5

@@ -27,16 +27,9 @@ class Smoother:
 
     @classmethod
     def of(cls, values: Array, holders: int, persons: Array) -> Smoother:
-        """Smoother of the values that fewer people than ``holders`` have.
+        """Smoother of the values that fewer people than ``holders`` have, who are also those of an interval.
 
-        Parameters
-        ----------
-        values : numpy.ndarray, shape (n,)
-            Training values; NaN where one is missing.
-        holders : int
-            People who must have a value for it to stay, and people of an interval.
-        persons : numpy.ndarray, shape (n,), int
-            Person of each value; those with a negative one are of one person together.
+        Values are NaN where missing; those of negative persons are of one person together.
         """
         present = ~np.isnan(values)
         owner = np.maximum(persons, -1)
@@ -89,8 +82,7 @@ def _edges(values: Array, holders: int) -> Array:
     n = max(len(values) // holders, 1)
     if n == 1:
         outer = values.mean() + np.sqrt(3) * values.std() * np.array([-1.0, 1.0])
-        ends: Array = np.clip(outer, values[0], values[-1])
-        return ends
+        return np.asarray(np.clip(outer, values[0], values[-1]))
     blocks = np.array_split(values, n)
     inner = np.array([(one[-1] + other[0]) / 2 for one, other in pairwise(blocks)])
     low, high = 2 * blocks[0].mean() - inner[0], 2 * blocks[-1].mean() - inner[-1]

@@ -32,7 +32,7 @@ from hybrid.base.options import Options
 from hybrid.base.progress import Progress
 from hybrid.synthesize.generators.tabddpm import TabddpmOptions
 from hybrid.synthesize.isolation.contained import global_seed, quiet
-from hybrid.synthesize.protocol import Cost, DrawnColumns, Encoded, Encoding, Feature, refuse_wide
+from hybrid.synthesize.protocol import Cost, DrawnColumns, Encoded, Encoding, Feature, Generator, refuse_wide
 
 LEAST_ROWS = 20
 """Smaller tables are repeated up to this size: the plugins cut their records into parts."""
@@ -83,14 +83,12 @@ class SynthcityModel:
         torch.save((self.name, self.network, self.features, self.encoder), folder / _FILE, pickle_module=cloudpickle)
 
 
-class Synthcity:
+class Synthcity(Generator):
     """Base of all generators of synthcity."""
 
-    licence: ClassVar[str] = "Apache-2.0 (synthcity)"
-    requires: ClassVar[tuple[str, ...]] = ("synthcity",)
-    extra: ClassVar[str | None] = None
-    environment: ClassVar[str | None] = "synthcity"
-    resumes: ClassVar[bool] = False
+    licence = "Apache-2.0 (synthcity)"
+    requires = ("synthcity",)
+    environment = "synthcity"
 
     def encoding(self, options: Any) -> Encoding:  # noqa: ARG002  (the protocol)
         return Encoding(flag_missing=True)
@@ -182,13 +180,9 @@ class RtvaeOptions(NetworkOptions):
 
 
 class SynthcityNetwork(Synthcity, ABC):
-    """A generator that is a plugin of synthcity.
-
-    A subclass says which one.
-    """
+    """A generator that is a plugin of synthcity; a subclass says which one."""
 
     name: ClassVar[str]
-    presets: ClassVar[Mapping[str, Mapping[str, Any]]] = {"default": {}}
     plugin: ClassVar[str]
     """Module and class, below ``synthcity.plugins``."""
     seconds_per_step: ClassVar[float] = 0.15
@@ -278,11 +272,9 @@ class _Gan(SynthcityNetwork):
 class Adsgan(_Gan):
     """The generator ``adsgan``."""
 
-    name: ClassVar[str] = "adsgan"
-    title: ClassVar[str] = (
-        "Wasserstein GAN with a penalty on rows near real ones (ADS-GAN, Yoon et al. 2020), through synthcity"
-    )
-    Options: ClassVar[type[Options]] = AdsganOptions
+    name = "adsgan"
+    title = "Wasserstein GAN with a penalty on rows near real ones (ADS-GAN, Yoon et al. 2020), through synthcity"
+    Options = AdsganOptions
     presets: ClassVar[Mapping[str, Mapping[str, Any]]] = {
         "default": {},
         "wgan_gp": {"identifiability": 0, "discriminator_steps": 5},
@@ -302,12 +294,10 @@ class Adsgan(_Gan):
 class Dpgan(_Gan):
     """The generator ``dpgan``."""
 
-    name: ClassVar[str] = "dpgan"
-    title: ClassVar[str] = (
-        "GAN with noisy gradients of its discriminator (Xie et al. 2018), through synthcity: no claim is made"
-    )
-    bypasses_noise: ClassVar[bool] = True
-    Options: ClassVar[type[Options]] = DpganOptions
+    name = "dpgan"
+    title = "GAN with noisy gradients of its discriminator (Xie et al. 2018), through synthcity: no claim is made"
+    bypasses_noise = True
+    Options = DpganOptions
     plugin: ClassVar[str] = "privacy.plugin_dpgan:DPGANPlugin"
 
     def _settings(self, options: DpganOptions, n_rows: int) -> dict[str, Any]:
@@ -323,12 +313,12 @@ class Dpgan(_Gan):
 class Pategan(_Gan):
     """The generator ``pategan``."""
 
-    name: ClassVar[str] = "pategan"
-    title: ClassVar[str] = (
+    name = "pategan"
+    title = (
         "GAN taught by noisy votes of classifiers (PATE-GAN, Jordon et al. 2019), through synthcity: no claim is made"
     )
-    bypasses_noise: ClassVar[bool] = True
-    Options: ClassVar[type[Options]] = PateganOptions
+    bypasses_noise = True
+    Options = PateganOptions
     plugin: ClassVar[str] = "privacy.plugin_pategan:PATEGANPlugin"
 
     def _settings(self, options: PateganOptions, n_rows: int) -> dict[str, Any]:
@@ -348,9 +338,9 @@ class Pategan(_Gan):
 class Rtvae(SynthcityNetwork):
     """The generator ``rtvae``."""
 
-    name: ClassVar[str] = "rtvae"
-    title: ClassVar[str] = "variational autoencoder with beta divergence (RTVAE, Akrami et al. 2022), through synthcity"
-    Options: ClassVar[type[Options]] = RtvaeOptions
+    name = "rtvae"
+    title = "variational autoencoder with beta divergence (RTVAE, Akrami et al. 2022), through synthcity"
+    Options = RtvaeOptions
     plugin: ClassVar[str] = "generic.plugin_rtvae:RTVAEPlugin"
 
     def _settings(self, options: RtvaeOptions, n_rows: int) -> dict[str, Any]:
@@ -409,9 +399,9 @@ def _drawable(model: Any) -> Any:
 class SynthcityDdpm(Synthcity):
     """The engine ``synthcity`` of the generator ``tabddpm``."""
 
-    name: ClassVar[str] = "tabddpm"
-    title: ClassVar[str] = "diffusion model for tables (Kotelnikov et al. 2023), through synthcity 0.2.12"
-    Options: ClassVar[type[Options]] = TabddpmOptions
+    name = "tabddpm"
+    title = "diffusion model for tables (Kotelnikov et al. 2023), through synthcity 0.2.12"
+    Options = TabddpmOptions
     presets: ClassVar[Mapping[str, Mapping[str, Any]]] = {"default": {"engine": "synthcity"}}
 
     def cost(self, features: Sequence[Feature], n_rows: int, options: TabddpmOptions) -> Cost:

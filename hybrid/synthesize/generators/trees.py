@@ -15,8 +15,7 @@ from typing import Any, Generic, TypeVar
 import numpy as np
 
 from hybrid.base.arrays import Array, Mask
-from hybrid.synthesize.generators.leaf_logits import LeafLogits, fit_logits
-from hybrid.synthesize.generators.leaf_slopes import LeafSlopes, fit_slopes, is_graded
+from hybrid.synthesize.generators.leaf_slopes import LeafLogits, LeafSlopes, fit_logits, fit_slopes, is_graded
 from hybrid.synthesize.generators.predictors import (
     MOST_CLASSES,
     CategoryScores,
@@ -46,71 +45,47 @@ SMALLEST_LOG = -600.0
 
 @dataclass(frozen=True)
 class TreeLimits:
-    """Limits of a tree.
-
-    Parameters
-    ----------
-    least : int
-        People of a leaf, at least; also the rows.
-    alpha : float
-        Probability, 0 to 1, that the best split by chance alone counts for anything; 1: every split counts in full.
-    max_depth : int or None
-        Splits from root to leaf, at most.
-    slopes : bool
-        Whether values follow the columns before them within leaves, too (:mod:`.leaf_slopes`).
-    small_groups : bool
-        Whether a discrete column has smaller groups where chance is no explanation.
-    alpha_of_states : float or None
-        ``alpha`` for columns of :data:`SEVERAL_STATES` states or more; None: as for others.
-    """
+    """Limits of a tree."""
 
     least: int
+    """People of a leaf, at least; also the rows."""
     alpha: float
+    """Probability, 0 to 1, that the best split by chance alone counts for anything; 1: every split counts in full."""
     max_depth: int | None
+    """Splits from root to leaf, at most."""
     slopes: bool = False
+    """Whether values follow the columns before them within leaves, too (:mod:`.leaf_slopes`)."""
     small_groups: bool = False
+    """Whether a discrete column has smaller groups where chance is no explanation."""
     alpha_of_states: float | None = None
+    """``alpha`` for columns of :data:`SEVERAL_STATES` states or more; None: as for others."""
 
 
 @dataclass(frozen=True)
 class DonorTree(Generic[K]):
-    """Tree of one column with its donors, the training values of its leaves.
-
-    Parameters
-    ----------
-    target : int
-        Position of the column.
-    predictors : mapping of key to Ranks or CategoryScores
-        How the columns that the tree reads are written as numbers, by the columns' keys.
-    tree : sklearn tree or None
-        None: every value is drawn from all donors.
-    donors : numpy.ndarray, shape (n,)
-        Training values, ordered by leaf.
-    first, count : numpy.ndarray, shape (n_nodes,), int
-        First donor below each node, and how many there are.
-    parent : numpy.ndarray, shape (n_nodes,), int
-        Node above each node; the root is its own.
-    reach : numpy.ndarray, shape (n_nodes,)
-        Probability that a row below a node is drawn there or deeper; 1 for the root, never more than above it.
-    slopes : LeafSlopes, LeafLogits or None
-        How a donor's value, or which of two states it is, follows what the row is like.
-    apart : tuple of Apart
-        Of a number: values that are drawn first, who lacks one before all. No donor has them.
-    certain : CertainGroups or None
-        Smaller groups of a discrete column; rows that fall into one are drawn there.
-    """
+    """Tree of one column with its donors, the training values of its leaves."""
 
     target: int
+    """Position of the column."""
     predictors: Mapping[K, Ranks | CategoryScores]
+    """How the columns that the tree reads are written as numbers, by the columns' keys."""
     tree: Any
+    """Of scikit-learn. None: every value is drawn from all donors."""
     donors: Array
+    """Training values, ordered by leaf; shape (n,)."""
     first: Array
     count: Array
+    """First donor below each node, and how many there are; shape (n_nodes,), int."""
     parent: Array
+    """Node above each node; the root is its own; shape (n_nodes,), int."""
     reach: Array
+    """Probability that a row below a node is drawn there or deeper; 1 for the root, never more than above it."""
     slopes: LeafSlopes[K] | LeafLogits[K] | None = None
+    """How a donor's value, or which of two states it is, follows what the row is like."""
     apart: tuple[Apart[K], ...] = ()
+    """Of a number: values that are drawn first, who lacks one before all. No donor has them."""
     certain: CertainGroups[K] | None = None
+    """Smaller groups of a discrete column; rows that fall into one are drawn there."""
 
     @classmethod
     def without_splits(cls, target: int, values: Array) -> DonorTree[K]:
@@ -121,8 +96,7 @@ class DonorTree(Generic[K]):
     @property
     def is_leaf(self) -> Mask:
         """Nodes without a split; shape (n_nodes,)."""
-        leaf: Mask = np.ones(1, dtype=bool) if self.tree is None else self.tree.tree_.children_left < 0
-        return leaf
+        return np.ones(1, dtype=bool) if self.tree is None else self.tree.tree_.children_left < 0
 
     @property
     def donor_leaves(self) -> Array:
@@ -135,8 +109,7 @@ class DonorTree(Generic[K]):
         if self.tree is None or not n_rows:
             return np.zeros(n_rows, dtype=np.int64)
         # What apply of the model checks before, of ranks and scores, is true by how they are made.
-        found: Array = self.tree.tree_.apply(_matrix(self.predictors, known))
-        return found
+        return np.asarray(self.tree.tree_.apply(_matrix(self.predictors, known)))
 
     def shares(self, known: Mapping[K, Array], values: Array, own: Array | None = None) -> Array:
         """Share of the donors of each row's leaf that have a code, of a tree without smaller groups; shape (n,).
@@ -149,8 +122,7 @@ class DonorTree(Generic[K]):
         counts = self.count[node]
         if own is not None:
             equal, counts = equal - (own == values), np.maximum(counts - 1, 1)
-        found: Array = equal / counts
-        return found
+        return np.asarray(equal / counts)
 
     def draw(self, known: Mapping[K, Array], n_rows: int, rng: np.random.Generator) -> Array:
         """One value per row, after a training row below the same node.
@@ -191,8 +163,7 @@ class Apart(Generic[K]):
 
 
 def _is(values: Array, value: float) -> Mask:
-    equal: Mask = np.isnan(values) if np.isnan(value) else values == value
-    return equal
+    return np.isnan(values) if np.isnan(value) else values == value
 
 
 @dataclass(frozen=True)
@@ -201,22 +172,16 @@ class CertainGroups(Generic[K]):
 
     Leaves are large since what small ones show is mostly chance, and chance gives single people away. Where it explains
     nothing, as of children who have no occupation, they only destroy what everybody knows.
-
-    Parameters
-    ----------
-    tree : DonorTree
-        A row below one of the groups is drawn there.
-    inside : numpy.ndarray, shape (n_nodes,), bool
-        Groups, and nodes below them.
     """
 
     tree: DonorTree[K]
+    """A row below one of the groups is drawn there."""
     inside: Mask
+    """Groups, and nodes below them; shape (n_nodes,)."""
 
     def holds(self, known: Mapping[K, Array], n_rows: int) -> Mask:
         """Rows that fall into one of the groups; shape (n_rows,)."""
-        held: Mask = self.inside[self.tree.leaves(known, n_rows)]
-        return held
+        return self.inside[self.tree.leaves(known, n_rows)]
 
     def redraw(self, drawn: Array, known: Mapping[K, Array], rng: np.random.Generator) -> Array:
         """The values, those of rows in a group drawn from it."""
@@ -237,22 +202,11 @@ def grow(
     limits: TreeLimits,
     rng: np.random.Generator,
 ) -> DonorTree[K]:
-    """Tree of a column, grown and weighed.
+    """Tree of a column (its position, kind and values), grown on the columns that predict it, and weighed.
 
     A number that some lack gets a tree of who lacks it, one that half of the people have in common a tree of who has
     that value, and one of the others' values, as in synthpop (Nowok, Raab, Dibben, J. Stat. Softw. 74(11), 2016,
-    section 3.3).
-
-    Parameters
-    ----------
-    target : (int, Feature, numpy.ndarray of shape (n,))
-        Position, kind and values of the column.
-    known, features : mapping
-        The columns that predict it, shape (n,) each, and their kinds, by the same keys.
-    persons : numpy.ndarray, shape (n,), int
-        Person of each row; rows with a negative one count for nobody.
-    limits : TreeLimits
-    rng : numpy.random.Generator
+    section 3.3). ``persons`` has the person of each row; rows with a negative one count for nobody.
     """
     return _tree(_Records(*target, known, features, persons), limits, rng)
 
@@ -260,8 +214,7 @@ def grow(
 def occurrences(cells: Array, asked: Array) -> Array:
     """Number of times that each of the m ``asked`` numbers is among the ``cells`` (n,); shape (m,)."""
     cells = np.sort(cells)
-    found: Array = np.searchsorted(cells, asked, side="right") - np.searchsorted(cells, asked, side="left")
-    return found
+    return np.searchsorted(cells, asked, side="right") - np.searchsorted(cells, asked, side="left")
 
 
 def only(known: Mapping[K, Array], rows: Array) -> dict[K, Array]:
@@ -324,7 +277,8 @@ def _weighed(records: _Records[K], limits: TreeLimits, rng: np.random.Generator)
     grown = _Grown.of(records, outcome, limits, int(rng.integers(2**31)))
     nodes, by_leaf = grown.nodes, grown.by_leaf
     share = np.ones(nodes.tree.node_count)
-    if limits.alpha_of_states is not None and _has_several_states(feature, values):
+    several_states = feature.is_discrete and len(np.unique(values)) >= SEVERAL_STATES
+    if limits.alpha_of_states is not None and several_states:
         limits = replace(limits, alpha=limits.alpha_of_states)
     if limits.alpha < 1:
         gain, freedom = nodes.gain(values[by_leaf] if feature.is_discrete else outcome[by_leaf])
@@ -332,10 +286,6 @@ def _weighed(records: _Records[K], limits: TreeLimits, rng: np.random.Generator)
     reach = nodes.reach(share, limits.least)
     slopes = _slopes(records, grown, nodes.drawn_in(reach), limits) if limits.slopes and is_graded(feature) else None
     return replace(grown.drawing(records, reach), slopes=slopes)
-
-
-def _has_several_states(feature: Feature, values: Array) -> bool:
-    return feature.is_discrete and len(np.unique(values)) >= SEVERAL_STATES
 
 
 def _slopes(
@@ -431,8 +381,7 @@ class _Nodes:
 
     @property
     def inner(self) -> Mask:
-        split: Mask = self.tree.children_left >= 0
-        return split
+        return np.asarray(self.tree.children_left >= 0)
 
     @cached_property
     def end(self) -> Array:
@@ -536,8 +485,7 @@ class _Nodes:
     def _below(self, by_node: Array) -> Array:
         """Sums over the nodes below each node, and itself; shape of ``by_node`` (n_nodes, ...)."""
         total = np.concatenate([np.zeros_like(by_node[:1]), np.cumsum(by_node, axis=0)])
-        summed: Array = total[self.end] - total[:-1]
-        return summed
+        return np.asarray(total[self.end] - total[:-1])
 
     def _children(self, by_node: Array) -> tuple[Array, Array]:
         return by_node[self.tree.children_left[self.inner]], by_node[self.tree.children_right[self.inner]]

@@ -230,14 +230,11 @@ def _check(folder: Path, status: int, what: str, limits: WorkerLimits) -> None:
     if status != 0 or not result.is_file():
         ended = f"was killed by {signal.Signals(-status).name}" if status < 0 else f"ended with status {status}"
         hint = "memory may have run out: free some, or learn from fewer records" if status == -signal.SIGKILL else ""
-        raise GeneratorError(f"the worker of {what} {ended}", hint=hint, values=_tail(folder / "log.txt"))
+        said = (folder / "log.txt").read_text(encoding="utf-8", errors="replace")[-2000:]
+        raise GeneratorError(f"the worker of {what} {ended}", hint=hint, values=said)
     problems = json.loads(result.read_text(encoding="utf-8"))["problems"]
     if problems:
         raise GeneratorError([Problem(*problem) for problem in problems])
-
-
-def _tail(log: Path) -> str:
-    return log.read_text(encoding="utf-8", errors="replace")[-2000:] if log.is_file() else ""
 
 
 class _Events:

@@ -14,7 +14,16 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from hybrid.base.arrays import Array, Mask, Numbers
-from hybrid.table.kinds.value_type import ColumnFormat, InWords, ParsedTexts, ValueType, ends, positions_of_bad
+from hybrid.table.kinds.value_type import (
+    ColumnFormat,
+    InWords,
+    Measure,
+    ParsedTexts,
+    Sort,
+    ValueType,
+    ends,
+    positions_of_bad,
+)
 
 DAY = 24 * 3600 * 10**6
 """Microseconds."""
@@ -47,6 +56,8 @@ class MomentType(ValueType):
     """Points in time, in microseconds from 1970; a subclass says which, and how they are written."""
 
     dtype = plain_dtype = "datetime64[us]"
+    measure: ClassVar[Measure | None] = "calendar"
+    sort: ClassVar[Sort] = "time"
     hierarchies = ("dates", "groups")
     has_date_format = True
     axis = _AXIS
@@ -120,6 +131,13 @@ class MomentType(ValueType):
     def neutral_format(self, decimals: int | None) -> ColumnFormat:  # noqa: ARG002
         return ColumnFormat(date_format=self.formats[0])
 
+    def usual_periods(self, values: pd.Series) -> tuple[str, ...]:
+        """Months, quarters, years, and decades where the dates span more than twenty years."""
+        known = values.dropna()
+        years = known.dt.year.max() - known.dt.year.min() if len(known) else 0
+        levels = ("month", "quarter", "year")
+        return (*levels, "decade") if years > 20 else levels
+
     def format_of_all(self, texts: list[str]) -> str | None:
         """First format that reads every text; day comes before month where both would do."""
         if not texts or not texts[0][:1].isdigit():
@@ -136,7 +154,6 @@ class DateType(MomentType):
     name = "date"
     words = "date"
     plural = InWords("dates", "Datumsangaben")
-    measure, sort = "calendar", "time"
     periods = ("day", "month", "quarter", "year", "decade")
     moment = "date"
     finest = unit = DAY
@@ -169,9 +186,6 @@ class DateType(MomentType):
     def step(self, shape: ColumnFormat) -> float:  # noqa: ARG002
         return float(DAY)
 
-    def usual_periods(self, values: pd.Series) -> tuple[str, ...]:
-        return usual_periods(values)
-
 
 class DatetimeType(MomentType):
     """Days of the calendar with a time."""
@@ -179,7 +193,6 @@ class DatetimeType(MomentType):
     name = "datetime"
     words = "date and time"
     plural = InWords("dates with a time", "Datumsangaben mit Uhrzeit")
-    measure, sort = "calendar", "time"
     periods = ("minute", "15 minutes", "hour", "3 hours", "6 hours", "day", "month", "quarter", "year", "decade")
     moment = "datetime"
     unit = 10**6
@@ -201,21 +214,10 @@ class DatetimeType(MomentType):
     def recast(self, values: pd.Series, kind: str) -> pd.Series | None:
         return values if kind == "date" else None
 
-    def usual_periods(self, values: pd.Series) -> tuple[str, ...]:
-        return usual_periods(values)
-
 
 def is_of_the_day(date_format: str) -> bool:
     """True for a format of times without a date, such as %H:%M."""
     return re.search(r"%-?[HIT]", date_format) is not None and re.search(_DAY_PARTS, date_format) is None
-
-
-def usual_periods(values: pd.Series) -> tuple[str, ...]:
-    """Months, quarters, years, and decades where the dates span more than twenty years."""
-    known = values.dropna()
-    years = known.dt.year.max() - known.dt.year.min() if len(known) else 0
-    levels = ("month", "quarter", "year")
-    return (*levels, "decade") if years > 20 else levels
 
 
 def to_moments(texts: Sequence[str], date_format: str) -> pd.Series:

@@ -31,15 +31,23 @@ _MOST_DIGITS = 10**15
 """Whole numbers beyond are texts in a workbook: Excel keeps fifteen digits."""
 
 
-class IntegerType(ValueType):
+class NumberType(ValueType):
+    """Numbers; a subclass says which."""
+
+    measure, sort = "number", "number"
+    hierarchies = ("intervals", "groups")
+
+    def bound(self, value: object, scale: int) -> int | None:
+        return round(value * scale) if isinstance(value, int | float) else None
+
+
+class IntegerType(NumberType):
     """Whole numbers of 64 bits."""
 
     name = "integer"
     words = "whole number"
     plural = InWords("whole numbers", "ganze Zahlen")
     dtype, plain_dtype = "Int64", "int64"
-    measure, sort = "number", "number"
-    hierarchies = ("intervals", "groups")
     sql, croissant, datapackage = "BigInteger", "sc:Integer", "integer"
 
     def recognizes(self, texts: list[str], date_format: str | None, mark: str) -> bool:  # noqa: ARG002
@@ -85,14 +93,11 @@ class IntegerType(ValueType):
     def written(self, positions: Numbers, missing: Mask, shape: ColumnFormat) -> pd.Series:  # noqa: ARG002
         return pd.Series(pd.arrays.IntegerArray(np.rint(positions).astype(np.int64), missing))
 
-    def bound(self, value: object, scale: int) -> int | None:
-        return round(value * scale) if isinstance(value, int | float) else None
-
     def as_bound(self, value: Any) -> int:
         return int(value)
 
 
-class DecimalType(ValueType):
+class DecimalType(NumberType):
     """Numbers with a point, in double precision."""
 
     name = "decimal"
@@ -100,8 +105,6 @@ class DecimalType(ValueType):
     words = "decimal number"
     plural = InWords("decimal numbers", "Dezimalzahlen")
     dtype, plain_dtype = "float64", "float64"
-    measure, sort = "number", "number"
-    hierarchies = ("intervals", "groups")
     sql, croissant, datapackage = "Double", "sc:Float", "number"
 
     def recognizes(self, texts: list[str], date_format: str | None, mark: str) -> bool:  # noqa: ARG002
@@ -170,9 +173,6 @@ class DecimalType(ValueType):
     def decimals(self, shape: ColumnFormat) -> int | None:
         return shape.decimals
 
-    def bound(self, value: object, scale: int) -> int | None:
-        return round(value * scale) if isinstance(value, int | float) else None
-
     def neutral_format(self, decimals: int | None) -> ColumnFormat:
         return ColumnFormat(decimals=decimals)
 
@@ -223,14 +223,9 @@ def _digits(known: list[tuple[str, float]]) -> ColumnFormat:
 
 
 def decimal_text(value: float, most: int | None, least: int) -> str:
-    """Number with ``least`` to ``most`` digits after the point.
+    """Number with ``least`` to ``most`` digits after the point, without zeros at the end beyond ``least``.
 
-    Parameters
-    ----------
-    most : int or None
-        Digits to round to; None: as many as distinguish the number from its neighbours, as ``repr`` writes it.
-    least : int
-        Digits that stay although they are zeros; up to ``most``. Not used where ``most`` is None.
+    Without ``most`` as many as distinguish the number from its neighbours, as ``repr`` writes it.
     """
     if most is None:
         return repr(value)

@@ -111,14 +111,8 @@ class ValueType(ABC):
     def recognizes(self, texts: list[str], date_format: str | None, mark: str) -> bool:
         """True if all texts are certainly of this kind.
 
-        Parameters
-        ----------
-        texts : list of str
-            One or more distinct values, stripped, none of them a missing marker.
-        date_format : str or None
-            As declared for the column.
-        mark : str
-            The decimal mark.
+        ``texts``: one or more distinct values, stripped, none of them a missing marker; ``date_format``: as declared
+        for the column; ``mark``: the decimal mark.
         """
 
     @abstractmethod
@@ -185,19 +179,9 @@ class ValueType(ABC):
         return scale
 
     def whole(self, values: Any, scale: int) -> Array:
-        """Values, none of them missing, as whole numbers.
+        """Values, none of them missing, as whole numbers; shape (n,), int64; dates in microseconds since 1970.
 
-        Parameters
-        ----------
-        values : array-like, shape (n,)
-            In :attr:`dtype` or :attr:`plain_dtype`.
-        scale : int
-            Power of ten that makes decimals whole; other kinds do not look at it.
-
-        Returns
-        -------
-        numpy.ndarray, shape (n,), int64
-            Dates in microseconds since 1970.
+        ``scale`` is the power of ten that makes decimals whole; other kinds do not look at it.
         """
         raise NotImplementedError(f"{self.name} values have no distance")
 
@@ -249,8 +233,7 @@ def positions_of_bad(good: Sequence[bool] | Array) -> tuple[int, ...]:
 def matches(texts: list[str], pattern: str) -> Mask:
     """True for texts in which a pattern of RE2 is found, shape (n_texts,)."""
     found = pc.match_substring_regex(pa.array(texts, pa.large_string()), pattern)
-    result: Mask = found.to_numpy(zero_copy_only=False)
-    return result
+    return np.asarray(found.to_numpy(zero_copy_only=False))
 
 
 def ends(raw: pa.ChunkedArray) -> tuple[Any, Any]:

@@ -24,14 +24,11 @@ class FileSource(Source):
     )
 
     def read(self, place: Any, options: ReadOptions, folder: Path) -> Table:
-        """Read the file; as :func:`hybrid.table.read_file.read_table`."""
         return read_table(file_at(place, folder), options)
 
     def validate(self, place: Any) -> None:
-        """Refuse a URL with credentials."""
         if holds_credentials(place):
             raise ValueError("path holds a user name or a password: leave them out, and set them in the environment")
 
     def file(self, place: Any, folder: Path) -> File:
-        """The file itself."""
         return file_at(place, folder)

@@ -12,10 +12,7 @@ from hybrid.table.schema import Table
 
 
 class Source(ABC):
-    """A kind of place that tables are read from.
-
-    One key of the section ``data``.
-    """
+    """A kind of place that tables are read from: one key of the section ``data``."""
 
     key: ClassVar[str]
     """The key under ``data``."""
@@ -58,8 +55,5 @@ class Source(ABC):
         """
 
     def file(self, place: Any, folder: Path) -> File | None:  # noqa: ARG002 - for sources that are files
-        """The file that the table is read from.
-
-        None if the source is not a file.
-        """
+        """The file that the table is read from; None if the source is not a file."""
         return None

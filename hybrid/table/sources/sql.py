@@ -114,7 +114,6 @@ class SqlSource(Source):
     description = "A database instead of a file."
 
     def read(self, place: Any, options: ReadOptions, folder: Path) -> Table:  # noqa: ARG002 - no path
-        """Read the table or query; as :func:`read_sql`."""
         if place.push_down:
             raise ConfigError(
                 "data.sql.push_down: the rows stay in the warehouse, and this command needs them here",
@@ -125,18 +124,10 @@ class SqlSource(Source):
 
 
 def read_sql(source: SqlOptions, options: ReadOptions) -> Table:
-    """Read a table or query.
+    """Read a table or query in a read-only session; a query is refused where the database has no such mode.
 
-    Parameters
-    ----------
-    source : SqlOptions
-        Which. The session is read-only; a query is refused where the database has no such mode.
-
-    Returns
-    -------
-    Table
-        Numbers, booleans, dates and NULLs as the database types them. Rows of a database have no order; here they
-        are sorted by their content, so that the same rows are the same table every night.
+    Numbers, booleans, dates and NULLs are as the database types them. Rows of a database have no order; here they are
+    sorted by their content, so that the same rows are the same table every night.
     """
     name = source.table or "the query of data.sql"
     is_query, minutes = source.query is not None, source.timeout_minutes

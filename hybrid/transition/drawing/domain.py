@@ -62,33 +62,28 @@ class Grid:
     def n_values(self) -> Array:
         """Number of values inside each node; shape (n_nodes,), float64; inf without steps, 1 for a single point."""
         if self.low.dtype == np.float64:
-            inside: Array = np.where(self.high > self.low, np.inf, 1.0)
-            return inside
-        counts: Array = (self.high - self.low + 1).astype(np.float64)
-        return counts
+            return np.where(self.high > self.low, np.inf, 1.0)
+        return (self.high - self.low + 1).astype(np.float64)
 
     def uniform(self, nodes: Array, rng: np.random.Generator) -> Array:
         """A value inside each node, all steps equally likely; float64 or datetime64[us]."""
         low, high, part = self.low[nodes], self.high[nodes], rng.random(len(nodes))
         if self.low.dtype == np.float64:
-            inside: Array = np.clip(low + part * (high - low), low, high)
-            return inside
+            return np.asarray(np.clip(low + part * (high - low), low, high))
         return self._values(low + np.floor(part * (high - low + 1)).astype(np.int64))
 
     def nearest(self, nodes: Array, positions: Array) -> Array:
         """Value inside each node nearest to a position: a number, or microseconds since 1970."""
         low, high = self.low[nodes], self.high[nodes]
         if self.low.dtype == np.float64:
-            inside: Array = np.clip(positions, low, high)
-            return inside
+            return np.clip(positions, low, high)
         steps = positions * 10.0**self.decimals if self.decimals is not None else positions / self.unit
         return self._values(np.clip(np.floor(steps + 0.5), low, high).astype(np.int64))
 
     def _values(self, steps: Array) -> Array:
         if self.decimals is not None:
             return np.round(steps / 10.0**self.decimals, self.decimals)
-        dates: Array = (steps * self.unit).astype("datetime64[us]")
-        return dates
+        return (steps * self.unit).astype("datetime64[us]")
 
 
 def has_grid(hierarchy: Hierarchy) -> bool:
@@ -107,16 +102,10 @@ def has_grid(hierarchy: Hierarchy) -> bool:
 def grid_of(column: Column, hierarchy: Hierarchy, values: Array, n_values: Array) -> Grid:
     """Grid of a decimal or temporal column over its hierarchy's nodes.
 
-    Parameters
-    ----------
-    column : Column
-        Its format gives the step: 1 for integers, the last decimal, or the smallest unit of the date format (a day
-        for dates). Without declared decimals, as many as the hierarchy's values need; no steps beyond
-        :data:`MOST_DECIMALS`.
-    values : numpy.ndarray, shape (n,), float64
-        Positions of the leaves without the missing one.
-    n_values : numpy.ndarray, shape (n_nodes,), int64
-        Number of non-missing leaves below each node.
+    The column's format gives the step: 1 for integers, the last decimal, or the smallest unit of the date format (a day
+    for dates). Without declared decimals, as many as the hierarchy's values need; no steps beyond
+    :data:`MOST_DECIMALS`. ``values`` are the positions of the leaves, ``n_values`` their number below each node, both
+    without the missing one.
     """
     ordered = np.sort(values)
     low: Array
@@ -154,10 +143,7 @@ def _steps(edges: list[Array], decimals: int) -> list[Array]:
 
 @dataclass(frozen=True)
 class Domain:
-    """Leaves of one hierarchy in *tree order*.
-
-    Those below a node are adjacent.
-    """
+    """Leaves of one hierarchy in *tree order*: those below a node are adjacent."""
 
     column: Column
     """Kind and format of the column."""
@@ -197,8 +183,7 @@ class Domain:
     def uniform_leaves(self, nodes: Array, rng: np.random.Generator) -> Array:
         """A leaf below each node, all equally likely; the missing leaf only where nothing else is below."""
         offset = rng.random(len(nodes)) * np.maximum(self.n_values, 1)[nodes]
-        drawn: Array = self.order[self.first[nodes] + offset.astype(np.int64)]
-        return drawn
+        return np.asarray(self.order[self.first[nodes] + offset.astype(np.int64)])
 
     def uniform(self, nodes: Array, rng: np.random.Generator) -> Array:
         """Cell below each node, uniform over the values it could contain.
@@ -221,23 +206,12 @@ class Domain:
         by_leaf = np.maximum(self.n_values, 1)[nodes].astype(np.float64)
         if self.grid is None:
             return by_leaf
-        counts: Array = np.where(self.grid.usable[nodes], self.grid.n_values[nodes], by_leaf)
-        return counts
+        return np.where(self.grid.usable[nodes], self.grid.n_values[nodes], by_leaf)
 
     def nearest(self, nodes: Array, positions: Array) -> Array:
-        """Cell below each node nearest to a position on :attr:`axis`; of two, the greater.
+        """Cell below each node nearest to a finite position on :attr:`axis`; of two, the greater.
 
-        Parameters
-        ----------
-        nodes : numpy.ndarray, shape (n,)
-            Nodes with at least one value below them.
-        positions : numpy.ndarray, shape (n,), float64
-            Finite positions, inside the node's bounds or not.
-
-        Returns
-        -------
-        numpy.ndarray, shape (n,)
-            Cells; each lies below its node.
+        Nodes have a value below them; positions may lie outside of their bounds.
         """
         if self.grid is None:
             return self._nearest_leaves(nodes, positions).astype(np.int32)

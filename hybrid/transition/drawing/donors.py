@@ -2,19 +2,19 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 import numpy as np
+import pandas as pd
 
 from hybrid.anonymize.result import AnonymizedTable
 from hybrid.base.arrays import Array
+from hybrid.base.keys import pack
 from hybrid.hierarchy import LabelTable
 from hybrid.transition.drawing.domain import Domain, assemble, domains_of
 from hybrid.transition.protocol import Restored
-
-_LARGEST_TABLE = 20_000_000
-"""Pairs of state and node up to which a class is found by one look into a table (int32) instead of a search."""
 
 
 @dataclass(frozen=True)
@@ -31,8 +31,7 @@ class Slices:
         """One record of each row's run, all equally likely; -1 for empty runs; shape (n,), int64."""
         offset = (rng.random(len(self.start)) * self.size).astype(np.int64)
         if (self.size > 0).all():
-            drawn: Array = self.members[self.start + offset]
-            return drawn
+            return np.asarray(self.members[self.start + offset])
         return np.where(self.size > 0, self.members.take(self.start + offset, mode="clip"), -1)
 
 
@@ -57,15 +56,7 @@ class Pools:
 
 
 def pools(groups: Array, n_groups: int) -> Pools:
-    """Sort records by group.
-
-    Parameters
-    ----------
-    groups : numpy.ndarray, shape (n_records,), integer
-        Group of each record, 0..n_groups-1.
-    n_groups : int
-        Number of groups; some may be empty.
-    """
+    """Sort records by group 0..n_groups-1, of which some may be empty."""
     from scipy.sparse import csr_array
 
     # Turning coordinates into rows is a counting sort: stable, and linear in the number of records.
@@ -106,59 +97,22 @@ def ranked_pools(groups: Array, ranks: Array, n_ranks: int) -> RankedPools:
 
 @dataclass(frozen=True)
 class ClassIndex:
-    """Index of equivalence classes by nodes: a trie over the quasi-identifiers."""
+    """Equivalence classes by their combinations of nodes."""
 
-    steps: tuple[Array, ...]
-    """One per quasi-identifier: the sorted keys ``state * n_nodes + node`` of the pairs that occur. The position of a
-    key is the next state; after the last step it is the row of ``class_of``."""
+    nodes: Array
+    """The combination of each class; shape (n_classes, n_qi), int32."""
+    classes: Array
+    """Their numbers; shape (n_classes,), int64."""
     n_nodes: tuple[int, ...]
     """Number of nodes of each hierarchy."""
-    class_of: Array
-    """The class of each combination; shape (n_combinations,), int64."""
 
     def find(self, nodes: Array) -> Array:
         """Class of each row of nodes, -1 where no class has this combination; shape (n,), int64."""
-        state = np.zeros(len(nodes), dtype=np.int64)
-        n_states = 1
-        for at, (keys, width) in enumerate(zip(self.steps, self.n_nodes, strict=True)):
-            wanted = state * width + nodes[:, at]
-            wanted[state < 0] = -1
-            state = _position(keys, wanted, n_states * width)
-            n_states = len(keys)
-        found: Array = np.where(state >= 0, self.class_of[state], -1)
-        return found
-
-
-def _position(keys: Array, wanted: Array, n_possible: int) -> Array:
-    if n_possible <= _LARGEST_TABLE and n_possible <= 4 * len(wanted):
-        table = np.full(n_possible + 1, -1, dtype=np.int32)
-        table[keys] = np.arange(len(keys))
-        looked_up: Array = table[wanted].astype(np.int64)
-        return looked_up
-    at = np.searchsorted(keys, wanted)
-    return np.where(keys.take(at, mode="clip") == wanted, at, -1)
-
-
-def class_index(nodes: Array, classes: Array, n_nodes: tuple[int, ...]) -> ClassIndex:
-    """Index the classes.
-
-    Parameters
-    ----------
-    nodes : numpy.ndarray, shape (n_classes, n_qi), int32
-        The combination of nodes of each class.
-    classes : numpy.ndarray, shape (n_classes,), int64
-        Their numbers.
-    n_nodes : tuple of int, length n_qi
-        Number of nodes of each hierarchy.
-    """
-    state = np.zeros(len(nodes), dtype=np.int64)
-    steps = []
-    for at, width in enumerate(n_nodes):
-        keys, state = np.unique(state * width + nodes[:, at], return_inverse=True)
-        steps.append(keys)
-    class_of = np.empty(len(classes), dtype=np.int64)
-    class_of[state] = classes
-    return ClassIndex(tuple(steps), n_nodes, class_of)
+        both, n = np.concatenate([self.nodes, nodes]), len(self.nodes)
+        keys, _ = pack(((both[:, at], width) for at, width in enumerate(self.n_nodes)), len(both))
+        known = pd.Series(self.classes, index=keys[:n])
+        # Labels of few people are restored as their group: two classes may have come to one combination.
+        return np.asarray(known[~known.index.duplicated(keep="last")].reindex(keys[n:], fill_value=-1).to_numpy())
 
 
 Fallback = tuple[str, Callable[[Array], Slices]]
@@ -192,13 +146,7 @@ class DrawnRecords:
 
 
 class Donors:
-    """Original values of the anonymized table, arranged for drawing. Private.
-
-    Parameters
-    ----------
-    anonymized : AnonymizedTable, n records
-        What to learn from; may be a sample. Its arrays are read, never written.
-    """
+    """Original values of an anonymized table, or a sample of it, arranged for drawing. Private."""
 
     def __init__(self, anonymized: AnonymizedTable) -> None:
         self.domains: dict[str, Domain] = domains_of(anonymized)
@@ -209,7 +157,7 @@ class Donors:
         present = np.flatnonzero(self.by_class.sizes)
         combinations = self.nodes[self.by_class.members[self.by_class.starts[present]]]
         n_nodes = tuple(domain.hierarchy.n_nodes for domain in self.domains.values())
-        self.classes: ClassIndex = class_index(combinations, present, n_nodes)
+        self.classes = ClassIndex(combinations, present, n_nodes)
         self._by_label: dict[int, Pools] = {}
         self._below: dict[int, RankedPools] = {}
 
@@ -227,8 +175,7 @@ class Donors:
 
     def ranks(self, at: int) -> Array:
         """Tree-order rank of every record's value of quasi-identifier ``at``; shape (n,), int64."""
-        ranks: Array = self.domain(at).rank[self.leaves[:, at]]
-        return ranks
+        return np.asarray(self.domain(at).rank[self.leaves[:, at]])
 
     def class_fallback(self, classes: Array) -> Fallback:
         """Records of each row's class; -1: the row has none."""
@@ -268,13 +215,7 @@ class Donors:
 
 
 def draw_records(chain: Sequence[Fallback], n_rows: int, rng: np.random.Generator) -> DrawnRecords:
-    """Draw a record for each row from its first non-empty fallback.
-
-    Parameters
-    ----------
-    chain : sequence of Fallback
-        Tried in this order; a fallback serves only the rows that all earlier ones left.
-    """
+    """Draw a record for each row from the first of the fallbacks that has one for it."""
     records = np.full(n_rows, -1, dtype=np.int64)
     pending = np.arange(n_rows)
     counts = {}
@@ -288,26 +229,22 @@ def draw_records(chain: Sequence[Fallback], n_rows: int, rng: np.random.Generato
 
 
 def restore_columns(
-    records: Donors, labels: LabelTable, own: Callable[[int, Array], Sequence[Fallback]], rng: np.random.Generator
+    records: Donors,
+    labels: LabelTable,
+    own: Callable[[int, Array], Sequence[Fallback]],
+    rng: np.random.Generator,
+    cells: Callable[[int, DrawnRecords, Array], Array] | None = None,
 ) -> Restored:
-    """Restore every quasi-identifier by itself.
+    """Restore the quasi-identifiers, one after the other.
 
-    Parameters
-    ----------
-    labels : LabelTable, n rows
-        What to restore.
-    own : function of (position of the quasi-identifier, nodes of shape (n,)) to fallbacks
-        The strategy's own fallbacks, tried before those of the label.
+    ``own`` gives the fallbacks of a quasi-identifier, by its position and the nodes of the rows, that are tried before
+    those of the label. ``cells`` makes cells of the records that were drawn for it; by default they are their values.
     """
-    columns, counts = {}, dict[str, int]()
+    columns, counts = {}, Counter[str]()
     for at, (name, domain) in enumerate(records.domains.items()):
         nodes = labels.nodes[:, at]
-        chain = [*own(at, nodes), *records.label_fallbacks(at, nodes)]
-        draw = draw_records(chain, len(labels), rng)
-        columns[name] = domain.series(records.cells(at, draw, nodes, rng))
-        counts = add_counts(counts, draw.counts)
-    return Restored(assemble(labels, columns), counts)
-
-
-def add_counts(total: dict[str, int], counts: dict[str, int]) -> dict[str, int]:
-    return {name: total.get(name, 0) + counts.get(name, 0) for name in {**total, **counts}}
+        draw = draw_records([*own(at, nodes), *records.label_fallbacks(at, nodes)], len(labels), rng)
+        found = records.cells(at, draw, nodes, rng) if cells is None else cells(at, draw, nodes)
+        columns[name] = domain.series(found)
+        counts.update(draw.counts)
+    return Restored(assemble(labels, columns), dict(counts))

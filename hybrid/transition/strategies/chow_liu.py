@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from dataclasses import dataclass
 
 import numpy as np
@@ -10,11 +11,12 @@ from pydantic import Field
 from hybrid.anonymize.result import AnonymizedTable
 from hybrid.base import options as base
 from hybrid.base.arrays import Array
+from hybrid.base.likeness import mutual_information
 from hybrid.hierarchy import LabelTable
 from hybrid.transition.drawing.domain import assemble
-from hybrid.transition.drawing.donors import Donors, RankedPools, add_counts, draw_records, pair_fallback, ranked_pools
-from hybrid.transition.drawing.groups import Bins, ColumnGroups, bins_by_records, groups_of, mutual_information
-from hybrid.transition.protocol import Restored
+from hybrid.transition.drawing.donors import Donors, RankedPools, draw_records, pair_fallback, ranked_pools
+from hybrid.transition.drawing.features import Bins, ColumnGroups, bins_by_records, groups_of
+from hybrid.transition.protocol import Restored, Transition
 
 MOST_BINS = 32
 """Values of an attribute that others can depend on; more are put into bins of about equally many records."""
@@ -60,7 +62,7 @@ class FittedChowLiu:
         given = np.zeros(len(labels), dtype=np.int64) if self.groups is None else self.groups.codes(labels)
         n_given = 1 if self.groups is None else len(self.groups)
         ranks: dict[int, Array] = {}
-        columns, counts = {}, dict[str, int]()
+        columns, counts = {}, Counter[str]()
         for edge in self.edges:
             nodes = labels.nodes[:, edge.child]
             group = given if edge.bins is None else edge.bins.codes(ranks[edge.parent]) * n_given + given
@@ -72,11 +74,11 @@ class FittedChowLiu:
             ranks[edge.child] = records.drawn_ranks(edge.child, draw, nodes)
             name = names[edge.child]
             columns[name] = records.domains[name].series(records.cells(edge.child, draw, nodes, rng))
-            counts = add_counts(counts, draw.counts)
-        return Restored(assemble(labels, columns), counts)
+            counts.update(draw.counts)
+        return Restored(assemble(labels, columns), dict(counts))
 
 
-class ChowLiu:
+class ChowLiu(Transition):
     """Tree-shaped Bayesian network of labels and values, without classes.
 
     The tree maximizes the sum of pairwise mutual information between original values (Chow and Liu 1968), less
@@ -84,10 +86,7 @@ class ChowLiu:
     """
 
     name = "chow_liu"
-    Options: type[base.Options] = ChowLiuOptions
-
-    def reads_originals(self, options: ChowLiuOptions) -> bool:  # noqa: ARG002
-        return True
+    Options = ChowLiuOptions
 
     def fit(self, anonymized: AnonymizedTable, options: ChowLiuOptions, rng: np.random.Generator) -> FittedChowLiu:  # noqa: ARG002
         records = Donors(anonymized)
@@ -117,17 +116,9 @@ def _shared_information(codes: list[Array], bins: list[Bins]) -> Array:
 
 
 def spanning_tree(weights: Array) -> list[tuple[int, int]]:
-    """The heaviest tree over all attributes.
+    """The heaviest tree over all attributes, by symmetric weights (n, n): pairs of child and parent, parents first.
 
-    Parameters
-    ----------
-    weights : numpy.ndarray, shape (n, n), float64
-        Symmetric.
-
-    Returns
-    -------
-    list of (child, parent)
-        Parents first; the root, whose weights sum to the most, has parent -1.
+    The root, whose weights sum to the most, has parent -1.
     """
     root = int(weights.sum(axis=1).argmax())
     tree, inside = [(root, -1)], [root]

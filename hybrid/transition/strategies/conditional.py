@@ -1,4 +1,4 @@
-"""Conditional: values as the equivalence class of the record holds them, by one of four estimators."""
+"""Conditional: values as the equivalence class of the record holds them, by one of four estimators; or the own ones."""
 
 from __future__ import annotations
 
@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from typing import Literal
 
 import numpy as np
+import pandas as pd
 from pydantic import Field
 
 from hybrid.anonymize.result import AnonymizedTable
@@ -13,13 +14,13 @@ from hybrid.base import options as base
 from hybrid.base.arrays import Array
 from hybrid.hierarchy import LabelTable
 from hybrid.table.codings import exact_numbers
-from hybrid.transition.drawing.domain import Domain, assemble
+from hybrid.transition.drawing.domain import Domain
 from hybrid.transition.drawing.donors import (
     Donors,
+    DrawnRecords,
     Fallback,
     RankedPools,
     Slices,
-    add_counts,
     draw_records,
     pair_fallback,
     pools,
@@ -27,7 +28,7 @@ from hybrid.transition.drawing.donors import (
     restore_columns,
 )
 from hybrid.transition.drawing.features import Features, TreeCells, features, grow
-from hybrid.transition.protocol import FittedTransition, Restored
+from hybrid.transition.protocol import FittedTransition, Restored, Transition
 
 
 @dataclass(frozen=True)
@@ -70,8 +71,8 @@ class FittedKde:
     """Original values by class and their bandwidths. Private."""
 
     records: Donors
-    bandwidths: dict[str, Array]
-    """Per number or date column: the bandwidth of each class on the domain's axis."""
+    bandwidths: dict[int, Array]
+    """Per number or date column, by its position: the bandwidth of each class on the domain's axis."""
 
     def restore(self, labels: LabelTable, rng: np.random.Generator) -> Restored:
         """Draw from a Gaussian kernel around a value of the class, cut off at the label's range.
@@ -82,20 +83,18 @@ class FittedKde:
         """
         records = self.records
         classes = records.classes.find(labels.nodes)
-        columns, counts = {}, dict[str, int]()
-        for at, (name, domain) in enumerate(records.domains.items()):
-            nodes = labels.nodes[:, at]
-            chain = [records.class_fallback(classes), *records.label_fallbacks(at, nodes)]
-            draw = draw_records(chain, len(labels), rng)
-            cells = records.cells(at, draw, nodes, rng)
-            if name in self.bandwidths:
+        in_class = records.class_fallback(classes)
+
+        def cells(at: int, draw: DrawnRecords, nodes: Array) -> Array:
+            found, domain = records.cells(at, draw, nodes, rng), records.domain(at)
+            if at in self.bandwidths:
                 centre = domain.axis[records.leaves[draw.records, at]]
                 smooth = np.flatnonzero((classes >= 0) & ~np.isnan(centre))
-                width = self.bandwidths[name][classes[smooth]]
-                cells[smooth] = _near(domain, nodes[smooth], centre[smooth], width, rng)
-            columns[name] = domain.series(cells)
-            counts = add_counts(counts, draw.counts)
-        return Restored(assemble(labels, columns), counts)
+                width = self.bandwidths[at][classes[smooth]]
+                found[smooth] = _near(domain, nodes[smooth], centre[smooth], width, rng)
+            return found
+
+        return restore_columns(records, labels, lambda at, nodes: [in_class], rng, cells)  # noqa: ARG005
 
 
 def fit_kde(records: Donors, class_ids: Array, factor: float) -> FittedKde:
@@ -106,12 +105,12 @@ def fit_kde(records: Donors, class_ids: Array, factor: float) -> FittedKde:
     of one distinct value.
     """
     bandwidths = {}
-    for at, (name, domain) in enumerate(records.domains.items()):
+    for at, domain in enumerate(records.domains.values()):
         if domain.kind.is_continuous:
             values = domain.axis[records.leaves[:, at]]
             present = ~np.isnan(values)
             n_classes = len(records.by_class.sizes)
-            bandwidths[name] = factor * _silverman(values[present], class_ids[present], n_classes)
+            bandwidths[at] = factor * _silverman(values[present], class_ids[present], n_classes)
     return FittedKde(records, bandwidths)
 
 
@@ -129,8 +128,7 @@ def _silverman(values: Array, classes: Array, n_classes: int) -> Array:
     last = len(ascending) - 1
     quartiles = [np.minimum(by_class.starts[:-1] + np.floor(q * (n - 1)).astype(np.int64), last) for q in (0.25, 0.75)]
     iqr = (ascending[quartiles[1]] - ascending[quartiles[0]]) / _IQR_OF_NORMAL
-    width: Array = 0.9 * np.where(iqr > 0, np.minimum(spread, iqr), spread) * n**-0.2
-    return width
+    return 0.9 * np.where(iqr > 0, np.minimum(spread, iqr), spread) * n**-0.2
 
 
 def _near(domain: Domain, nodes: Array, centre: Array, width: Array, rng: np.random.Generator) -> Array:
@@ -201,7 +199,7 @@ class ConditionalOptions(base.Options):
     """given: least number of records (of all classes together) that count as alike."""
 
 
-class Conditional:
+class Conditional(Transition):
     """Distributions of every equivalence class; discloses some original values.
 
     Under a root label (a suppressed value) missing is drawn as often as the class holds it. Rows whose
@@ -210,10 +208,7 @@ class Conditional:
     """
 
     name = "conditional"
-    Options: type[base.Options] = ConditionalOptions
-
-    def reads_originals(self, options: ConditionalOptions) -> bool:  # noqa: ARG002
-        return True
+    Options = ConditionalOptions
 
     def fit(
         self, anonymized: AnonymizedTable, options: ConditionalOptions, rng: np.random.Generator
@@ -225,3 +220,63 @@ class Conditional:
         if options.estimator == "given":
             return fit_given(anonymized, options.min_records, rng)
         return FittedHistogram(Donors(anonymized))
+
+
+class OriginalOptions(base.Options):
+    """Options of ``original``: none."""
+
+
+@dataclass(frozen=True)
+class FittedOriginal:
+    """The records themselves. Private."""
+
+    records: Donors
+    labels: LabelTable
+
+    def restore(self, labels: LabelTable, rng: np.random.Generator) -> Restored:
+        """Values of the record with equal labels and equal other columns, each of several such records once.
+
+        Rows that are no record's fall back to one record of their class.
+        """
+        own = _places(self.labels, labels)
+        lost = np.flatnonzero(own < 0)
+        classes = self.records.classes.find(labels.nodes[lost])
+        own[lost] = draw_records([self.records.class_fallback(classes)], len(lost), rng).records
+
+        def runs(rows: Array) -> Slices:
+            return Slices(own, rows, (own[rows] >= 0).astype(np.int64))
+
+        return restore_columns(self.records, labels, lambda at, nodes: [("class", runs)], rng)  # noqa: ARG005
+
+
+def _places(learned: LabelTable, asked: LabelTable) -> Array:
+    """Position among the learned records of each asked one; -1: none."""
+    frames = [
+        pd.concat([pd.DataFrame(table.nodes), table.rest.frame.astype(object).reset_index(drop=True)], axis=1)
+        for table in (learned, asked)
+    ]
+    whole = pd.concat(frames, ignore_index=True)
+    content = whole.groupby(list(whole), dropna=False, sort=False, observed=True).ngroup().to_numpy()
+    known, wanted = content[: len(learned)], content[len(learned) :]
+    times = np.bincount(known, minlength=content.max(initial=-1) + 1)
+    order = np.argsort(known, kind="stable")
+    starts = np.cumsum(times) - times
+    turn = pd.Series(wanted).groupby(wanted).cumcount().to_numpy()
+    there = times[wanted] > 0
+    places = np.full(len(asked), -1, dtype=np.int64)
+    places[there] = order[starts[wanted[there]] + turn[there] % times[wanted[there]]]
+    return places
+
+
+class Original(Transition):
+    """Nothing is generalized in the end: only the suppressed records are missing.
+
+    A control for comparisons, which tells what suppression protects from what labels and draws protect. A generator
+    then learns the kept records as they were.
+    """
+
+    name = "original"
+    Options = OriginalOptions
+
+    def fit(self, anonymized: AnonymizedTable, options: OriginalOptions, rng: np.random.Generator) -> FittedTransition:  # noqa: ARG002
+        return FittedOriginal(Donors(anonymized), anonymized.labels)

@@ -1,4 +1,4 @@
-"""Blend and shrunk: the histogram of the class, mixed with the uniform distribution or with that of the label."""
+"""Marginal, blend and shrunk: frequencies of the label, or of the class mixed with the label's or uniform ones."""
 
 from __future__ import annotations
 
@@ -11,9 +11,61 @@ from hybrid.anonymize.result import AnonymizedTable
 from hybrid.base import options as base
 from hybrid.base.arrays import Array
 from hybrid.hierarchy import LabelTable
-from hybrid.transition.drawing.domain import assemble
-from hybrid.transition.drawing.donors import Donors, DrawnRecords, Fallback, add_counts, draw_records, restore_columns
-from hybrid.transition.protocol import Restored
+from hybrid.transition.drawing.donors import (
+    Donors,
+    DrawnRecords,
+    Fallback,
+    RankedPools,
+    pair_fallback,
+    ranked_pools,
+    restore_columns,
+)
+from hybrid.transition.drawing.features import ColumnGroups, groups_of
+from hybrid.transition.protocol import Restored, Transition
+
+
+class MarginalOptions(base.Options):
+    """Options of ``marginal``."""
+
+    given: str | None = None
+    """A column that is no quasi-identifier, such as the target: values are drawn from the records with the same
+    label and the same value of it (ten groups of equal size for numbers and dates). null: the label alone."""
+
+
+@dataclass(frozen=True)
+class FittedMarginal:
+    """Original values by label. Private, though every parameter pools all classes with the label."""
+
+    records: Donors
+    groups: ColumnGroups | None
+    pools: tuple[RankedPools, ...]
+
+    def restore(self, labels: LabelTable, rng: np.random.Generator) -> Restored:
+        """Value of a random record with the same label, and the same value of the given column, if any."""
+        codes = None if self.groups is None else self.groups.codes(labels)
+
+        def own(at: int, nodes: Array) -> list[Fallback]:
+            return [] if codes is None else [pair_fallback("given", self.pools[at], nodes, codes)]
+
+        return restore_columns(self.records, labels, own, rng)
+
+
+class Marginal(Transition):
+    """Distribution of each label over the table, optionally given one column."""
+
+    name = "marginal"
+    Options = MarginalOptions
+
+    def fit(self, anonymized: AnonymizedTable, options: MarginalOptions, rng: np.random.Generator) -> FittedMarginal:  # noqa: ARG002
+        records = Donors(anonymized)
+        if options.given is None:
+            return FittedMarginal(records, None, ())
+        groups = groups_of(anonymized.labels, options.given)
+        codes = groups.codes(anonymized.labels)
+        n_qi = anonymized.leaves.shape[1]
+        return FittedMarginal(
+            records, groups, tuple(ranked_pools(records.nodes[:, at], codes, len(groups)) for at in range(n_qi))
+        )
 
 
 class BlendOptions(base.Options):
@@ -32,27 +84,23 @@ class FittedBlend:
 
     def restore(self, labels: LabelTable, rng: np.random.Generator) -> Restored:
         records, n = self.records, len(labels)
-        classes = records.classes.find(labels.nodes)
-        columns, counts = {}, dict[str, int]()
-        for at, (name, domain) in enumerate(records.domains.items()):
-            nodes = labels.nodes[:, at]
-            chain = [records.class_fallback(classes), *records.label_fallbacks(at, nodes)]
-            draw = draw_records(chain, n, rng)
-            counts = add_counts(counts, draw.counts)
+        in_class = records.class_fallback(records.classes.find(labels.nodes))
+
+        def cells(at: int, draw: DrawnRecords, nodes: Array) -> Array:
             kept = np.where(rng.random(n) < self.weight, draw.records, -1)
-            mixed = DrawnRecords(kept, {"uniform": int((kept < 0).sum())})
-            columns[name] = domain.series(records.cells(at, mixed, nodes, rng))
-        return Restored(assemble(labels, columns), counts)
+            return records.cells(at, DrawnRecords(kept, {"uniform": int((kept < 0).sum())}), nodes, rng)
+
+        return restore_columns(records, labels, lambda at, nodes: [in_class], rng, cells)  # noqa: ARG005
 
 
-class Blend:
+class Blend(Transition):
     """With probability ``weight`` Conditional (histogram), else Uniform, for each cell by itself.
 
     ``Restored.fallbacks`` counts where the conditional part would have come from.
     """
 
     name = "blend"
-    Options: type[base.Options] = BlendOptions
+    Options = BlendOptions
 
     def reads_originals(self, options: BlendOptions) -> bool:
         return options.weight > 0
@@ -88,14 +136,11 @@ class FittedShrunk:
         return restore_columns(self.records, labels, own, rng)
 
 
-class Shrunk:
+class Shrunk(Transition):
     """Histogram of the class shrunk towards the label's, more for small classes."""
 
     name = "shrunk"
-    Options: type[base.Options] = ShrunkOptions
-
-    def reads_originals(self, options: ShrunkOptions) -> bool:  # noqa: ARG002
-        return True
+    Options = ShrunkOptions
 
     def fit(self, anonymized: AnonymizedTable, options: ShrunkOptions, rng: np.random.Generator) -> FittedShrunk:  # noqa: ARG002
         return FittedShrunk(Donors(anonymized), options.strength)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections import Counter
 from dataclasses import dataclass
 from typing import Literal
 
@@ -13,32 +14,24 @@ from hybrid.anonymize.result import AnonymizedTable
 from hybrid.base import options as base
 from hybrid.base.arrays import Array
 from hybrid.base.errors import ConfigError, DataError
+from hybrid.base.likeness import mutual_information
 from hybrid.hierarchy import LabelTable
 from hybrid.transition.drawing.domain import Domain, assemble
-from hybrid.transition.drawing.donors import ClassIndex, Donors, add_counts
-from hybrid.transition.drawing.groups import Bins, ColumnGroups, groups_of, mutual_information
-from hybrid.transition.protocol import Restored
+from hybrid.transition.drawing.donors import ClassIndex, Donors
+from hybrid.transition.drawing.features import Bins, ColumnGroups, groups_of
+from hybrid.transition.protocol import Restored, Transition
 
 
 def geometric(counts: Array, epsilon: float, sensitivity: float, rng: np.random.Generator) -> Array:
-    """Counts with two-sided geometric noise.
+    """Counts of all cells of a table with two-sided geometric noise, whole for ``epsilon``.
 
-    P(noise = x) = (1 - a) / (1 + a) * a ** |x| with a = exp(-epsilon / sensitivity): the geometric mechanism of
-    Ghosh, Roughgarden and Sundararajan (2012), drawn as the difference of two geometric variables.
-
-    Parameters
-    ----------
-    counts : numpy.ndarray, integers
-        True counts, of all cells of a table whose cells do not depend on the records.
-    epsilon : float
-        Privacy loss of the whole table, greater than 0.
-    sensitivity : float
-        Largest change of the sum of absolute counts between neighbouring data sets.
+    P(noise = x) = (1 - a) / (1 + a) * a ** |x| with a = exp(-epsilon / sensitivity): the geometric mechanism of Ghosh,
+    Roughgarden and Sundararajan (2012), drawn as the difference of two geometric variables. ``sensitivity``: largest
+    change of the sum of absolute counts between neighbouring data sets; cells do not depend on the records.
     """
     success = -np.expm1(-epsilon / sensitivity)
     noise = rng.geometric(success, counts.shape) - rng.geometric(success, counts.shape)
-    noisy: Array = (counts + noise).astype(np.float64)
-    return noisy
+    return np.asarray((counts + noise).astype(np.float64))
 
 
 def laplace(counts: Array, epsilon: float, sensitivity: float, rng: np.random.Generator) -> Array:
@@ -46,8 +39,7 @@ def laplace(counts: Array, epsilon: float, sensitivity: float, rng: np.random.Ge
 
     In floating point its guarantee is only approximate (Mironov 2012), which the geometric mechanism avoids.
     """
-    noisy: Array = counts + rng.laplace(0.0, sensitivity / epsilon, counts.shape)
-    return noisy
+    return counts + rng.laplace(0.0, sensitivity / epsilon, counts.shape)
 
 
 def exponential_choice(scores: Array, epsilon: float, sensitivity: float, rng: np.random.Generator) -> int:
@@ -56,14 +48,6 @@ def exponential_choice(scores: Array, epsilon: float, sensitivity: float, rng: n
     The exponential mechanism of McSherry and Talwar (2007), by the Gumbel-max identity.
     """
     return int(np.argmax(epsilon * scores / (2 * sensitivity) + rng.gumbel(size=len(scores))))
-
-
-@dataclass(frozen=True)
-class NoisyTable:
-    """Non-negative weights of (group, unit) cells, flattened."""
-
-    cumulative: Array
-    """Sums of the weights before each cell, from 0; shape (n_groups * n_units + 1,), float64."""
 
 
 @dataclass(frozen=True)
@@ -84,34 +68,19 @@ class Units:
 
     def codes(self, ranks: Array) -> Array:
         """The unit of each rank, 0..len-1; int64."""
-        codes: Array = np.searchsorted(self.starts, ranks, side="right") - 1
-        return codes
+        return np.searchsorted(self.starts, ranks, side="right") - 1
 
-    def draw(self, table: NoisyTable, groups: Array, nodes: Array, rng: np.random.Generator) -> tuple[Array, Array]:
-        """Unit below each node, drawn by the weights of the row's group.
+    def draw(self, table: Array, groups: Array, nodes: Array, rng: np.random.Generator) -> tuple[Array, Array]:
+        """Unit below each row's node, drawn by the weights of its group (-1: none), and where there was any weight.
 
-        Parameters
-        ----------
-        table : NoisyTable
-            Weights.
-        groups, nodes : numpy.ndarray, shape (n,)
-            Group (-1: none) and label of each row.
-        rng : numpy.random.Generator
-            Draws the units.
-
-        Returns
-        -------
-        targets : numpy.ndarray, shape (n,), int32
-            The drawn unit's node; the label itself where it is finer than a unit, or where nothing has weight.
-        served : numpy.ndarray, shape (n,), bool
-            Where the table had any weight.
+        The unit is a node: the label itself where it is finer than a unit, or where nothing has weight.
         """
         first = self.codes(self.domain.first[nodes])
         last = self.codes(self.domain.first[nodes] + self.domain.n_leaves[nodes] - 1)
         offset = np.maximum(groups, 0) * len(self)
-        low, high = table.cumulative[offset + first], table.cumulative[offset + last + 1]
+        low, high = table[offset + first], table[offset + last + 1]
         served = (groups >= 0) & (high > low)
-        at = np.searchsorted(table.cumulative, low + rng.random(len(nodes)) * (high - low), side="right") - 1
+        at = np.searchsorted(table, low + rng.random(len(nodes)) * (high - low), side="right") - 1
         unit = np.clip(at - offset, first, last)
         drawn = self.nodes[unit]
         whole = served & (self.domain.hierarchy.level_of()[nodes] >= self.level)
@@ -170,7 +139,8 @@ class _Dependency:
     parent: int
     bins: Bins | None
     units: Units
-    table: NoisyTable
+    table: Array
+    """Sums of the weights before each cell of group and unit, from 0; shape (n_groups * n_units + 1,), float64."""
 
 
 @dataclass(frozen=True)
@@ -187,20 +157,19 @@ class FittedNoisy:
         names = list(self.domains)
         fixed, n_fixed = _fixed_groups(self.classes, self.groups, labels)
         ranks: dict[int, Array] = {}
-        columns, counts = {}, dict[str, int]()
+        columns, counts = {}, Counter[str]()
         for one in self.tables:
             nodes, name = labels.nodes[:, one.child], names[one.child]
             domain = self.domains[name]
             group = fixed if one.bins is None else one.bins.codes(ranks[one.parent]) * n_fixed + fixed
             target, served = one.units.draw(one.table, group, nodes, rng)
-            cells = domain.uniform(target, rng)
+            columns[name] = domain.series(domain.uniform(target, rng))
             ranks[one.child] = domain.first[target] + (np.maximum(domain.n_values[target], 1) - 1) // 2
-            columns[name] = domain.series(cells)
-            counts = add_counts(counts, {"table": int(served.sum()), "uniform": int((~served).sum())})
-        return Restored(assemble(labels, columns), counts)
+            counts.update({"table": int(served.sum()), "uniform": int((~served).sum())})
+        return Restored(assemble(labels, columns), dict(counts))
 
 
-class Noisy:
+class Noisy(Transition):
     """Values drawn from noisy tables of counts over the hierarchy's values.
 
     What it promises: for ``marginal`` and ``chow_liu`` the tables together are epsilon-differentially private
@@ -214,10 +183,7 @@ class Noisy:
     """
 
     name = "noisy"
-    Options: type[base.Options] = NoisyOptions
-
-    def reads_originals(self, options: NoisyOptions) -> bool:  # noqa: ARG002
-        return True
+    Options = NoisyOptions
 
     def fit(self, anonymized: AnonymizedTable, options: NoisyOptions, rng: np.random.Generator) -> FittedNoisy:
         records = Donors(anonymized)
@@ -253,7 +219,7 @@ def _noisy_table(
     epsilon: float,
     mechanism: str,
     rng: np.random.Generator,
-) -> NoisyTable:
+) -> Array:
     n_cells = n_groups * len(units)
     if n_cells > MOST_CELLS:
         raise DataError(
@@ -264,7 +230,7 @@ def _noisy_table(
     cell = group * len(units) + units.codes(ranks)
     add_noise = geometric if mechanism == "geometric" else laplace
     noisy = add_noise(np.bincount(cell, minlength=n_cells), epsilon, SENSITIVITY, rng)
-    return NoisyTable(np.concatenate([[0.0], np.cumsum(np.maximum(noisy, 0.0))]))
+    return np.concatenate([[0.0], np.cumsum(np.maximum(noisy, 0.0))])
 
 
 def _fixed_groups(classes: ClassIndex | None, groups: ColumnGroups | None, labels: LabelTable) -> tuple[Array, int]:

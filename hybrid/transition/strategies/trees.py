@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Protocol
 
 import numpy as np
@@ -13,10 +13,17 @@ from hybrid.anonymize.result import AnonymizedTable
 from hybrid.base import options as base
 from hybrid.base.arrays import Array
 from hybrid.hierarchy import LabelTable
-from hybrid.transition.drawing.domain import assemble
-from hybrid.transition.drawing.donors import Donors, RankedPools, add_counts, draw_records, pair_fallback, ranked_pools
+from hybrid.transition.drawing.donors import (
+    Donors,
+    DrawnRecords,
+    Fallback,
+    RankedPools,
+    pair_fallback,
+    ranked_pools,
+    restore_columns,
+)
 from hybrid.transition.drawing.features import Features, TreeCells, features, grow, predicts_classes
-from hybrid.transition.protocol import Restored
+from hybrid.transition.protocol import Restored, Transition
 
 
 class Partition(Protocol):
@@ -39,9 +46,8 @@ class FittedSequence:
 
     records: Donors
     features: Features
-    partitions: tuple[Partition | None, ...]
-    """None where every label is a single value, and there is nothing to choose."""
-    pools: tuple[RankedPools | None, ...]
+    partitions: tuple[tuple[Partition, RankedPools] | None, ...]
+    """With its records; None where every label is a single value, and there is nothing to choose."""
     predicts: tuple[bool, ...]
     """Whether the drawn value of each quasi-identifier is a predictor of the later ones."""
     least: int
@@ -49,22 +55,26 @@ class FittedSequence:
 
     def restore(self, labels: LabelTable, rng: np.random.Generator) -> Restored:
         """Draw values in the row's group and below its label, column by column."""
-        records = self.records
-        matrix = self.features.matrix(labels)
-        columns, counts = {}, dict[str, int]()
-        for at, (name, domain) in enumerate(records.domains.items()):
-            nodes, partition, pool = labels.nodes[:, at], self.partitions[at], self.pools[at]
-            chain = records.label_fallbacks(at, nodes)
-            if partition is not None and pool is not None:
-                # Others of the group whose value lies below the label would not do: local recoding gives finer labels
-                # to frequent values, so that rare ones, such as the ages of the oldest, would be lost.
-                chain.insert(0, pair_fallback("leaf", pool, partition.groups(matrix, rng), nodes, self.least))
-            draw = draw_records(chain, len(labels), rng)
-            columns[name] = domain.series(records.cells(at, draw, nodes, rng))
-            counts = add_counts(counts, draw.counts)
+        records, matrix = self.records, self.features.matrix(labels)
+
+        def own(at: int, nodes: Array) -> list[Fallback]:
+            found = self.partitions[at]
+            if found is None:
+                return []
+            partition, pool = found
+            # Others of the group whose value lies below the label would not do: local recoding gives finer labels
+            # to frequent values, so that rare ones, such as the ages of the oldest, would be lost.
+            return [pair_fallback("leaf", pool, partition.groups(matrix, rng), nodes, self.least)]
+
+        def cells(at: int, draw: DrawnRecords, nodes: Array) -> Array:
+            nonlocal matrix
+            found = records.cells(at, draw, nodes, rng)
             if self.predicts[at]:
                 matrix = np.column_stack([matrix, records.drawn_ranks(at, draw, nodes).astype(np.float32)])
-        return Restored(assemble(labels, columns), {"leaf": 0} | counts)
+            return found
+
+        restored = restore_columns(records, labels, own, rng, cells)
+        return replace(restored, fallbacks={"leaf": 0, **restored.fallbacks})
 
 
 def fit_sequence(
@@ -72,18 +82,13 @@ def fit_sequence(
 ) -> FittedSequence:
     """Grow one partition per quasi-identifier on the original values.
 
-    Parameters
-    ----------
-    sensitive : bool
-        Whether sensitive columns and targets are predictors, too.
-    least : int
-        Records of a group with one label, from which on a value is drawn from them alone.
+    ``sensitive``: sensitive columns and targets are predictors, too. ``least``: records of a group with one label, from
+    which on a value is drawn from them alone.
     """
     records = Donors(anonymized)
     learned = features(records.domains, anonymized.labels, sensitive=sensitive)
     matrix = learned.matrix(anonymized.labels)
-    partitions: list[Partition | None] = []
-    pools: list[RankedPools | None] = []
+    partitions: list[tuple[Partition, RankedPools] | None] = []
     schema = anonymized.labels.schema
     predicts = tuple(sensitive or not schema[name].target for name in records.domains)
     for at, domain in enumerate(records.domains.values()):
@@ -91,11 +96,11 @@ def fit_sequence(
         ranks = records.ranks(at)
         if len(records) and (domain.n_leaves[records.nodes[:, at]] > 1).any():
             found = grow(matrix, ranks, int(rng.integers(2**31)))
-        partitions.append(found)
-        pools.append(None if found is None else found.pools(matrix, records.nodes[:, at], domain.hierarchy.n_nodes))
+            pool = found.pools(matrix, records.nodes[:, at], domain.hierarchy.n_nodes)
+        partitions.append(None if found is None else (found, pool))
         if predicts[at]:
             matrix = np.column_stack([matrix, ranks.astype(np.float32)])
-    return FittedSequence(records, learned, tuple(partitions), tuple(pools), predicts, least)
+    return FittedSequence(records, learned, tuple(partitions), predicts, least)
 
 
 LEAST = 5
@@ -116,7 +121,7 @@ class TreeOptions(base.Options):
     of these columns from the quasi-identifiers becomes a little easier."""
 
 
-class Tree:
+class Tree(Transition):
     """One decision tree per quasi-identifier on labels, other columns, drawn values.
 
     Each tree leaf holds at least ``min_records`` records of any classes (the labels are among the predictors, but a
@@ -126,10 +131,7 @@ class Tree:
     """
 
     name = "tree"
-    Options: type[base.Options] = TreeOptions
-
-    def reads_originals(self, options: TreeOptions) -> bool:  # noqa: ARG002
-        return True
+    Options = TreeOptions
 
     def fit(self, anonymized: AnonymizedTable, options: TreeOptions, rng: np.random.Generator) -> FittedSequence:
         least = options.min_records or min(max(len(anonymized) // SHARE, FEWEST), MOST)
@@ -154,10 +156,7 @@ class LearnedOptions(base.Options):
 
 @dataclass(frozen=True)
 class Forest:
-    """Random forest of one quasi-identifier, as groups of records.
-
-    A group is a leaf of one tree.
-    """
+    """Random forest of one quasi-identifier, as groups of records: a group is a leaf of one tree."""
 
     model: object
     """The fitted forest of scikit-learn."""
@@ -167,8 +166,7 @@ class Forest:
     def groups(self, matrix: Array, rng: np.random.Generator) -> Array:
         """Leaf of the row in one tree, every tree equally likely."""
         tree = rng.integers(len(self.starts), size=len(matrix))
-        found: Array = self._leaves(matrix)[np.arange(len(matrix)), tree]
-        return found
+        return np.asarray(self._leaves(matrix)[np.arange(len(matrix)), tree])
 
     def pools(self, matrix: Array, nodes: Array, n_nodes: int) -> RankedPools:
         """Every record once per tree."""
@@ -194,7 +192,7 @@ def grow_forest(matrix: Array, ranks: Array, min_records: int, seed: int) -> For
     return Forest(forest, np.cumsum([0, *sizes[:-1]]))
 
 
-class Learned:
+class Learned(Transition):
     """Random forests of the quasi-identifiers given all other columns.
 
     Predictors are labels, other columns and the values drawn so far. The distribution of a value is the mean over the
@@ -206,10 +204,7 @@ class Learned:
     """
 
     name = "learned"
-    Options: type[base.Options] = LearnedOptions
-
-    def reads_originals(self, options: LearnedOptions) -> bool:  # noqa: ARG002
-        return True
+    Options = LearnedOptions
 
     def fit(self, anonymized: AnonymizedTable, options: LearnedOptions, rng: np.random.Generator) -> FittedSequence:
         def partition(matrix: Array, ranks: Array, seed: int) -> Forest:

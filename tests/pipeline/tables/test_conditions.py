@@ -48,7 +48,7 @@ def test_persons_who_meet_it_come_with_their_rows_in_all_tables(
     def train(*_: Any) -> None:
         raise AssertionError("a model was trained")
 
-    monkeypatch.setattr(hybrid.synthesize.kept, "fit_all_levels", train)
+    monkeypatch.setattr(hybrid.synthesize.kept, "fit", train)
     work = made / "work"
     assert exit_code("sample", made / "first", "--where", OLD, "--out", made / "old", "--work", work) == 0
     assert "second draw" in capsys.readouterr().out

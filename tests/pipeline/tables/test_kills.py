@@ -20,7 +20,7 @@ STAGES = ("protect", "anonymize", "transition", "synthesize")
 PLACES = (
     *((stage, when) for stage in STAGES for when in ("before", "after")),
     ("hybrid.pipeline.child_draw:ChildDraw.__call__", "before"),
-    ("hybrid.synthesize.kept:fit_all_levels", "before"),
+    ("hybrid.synthesize.kept:fit", "before"),
     ("hybrid.pipeline.child_draw:ChildDraw.__call__", "after"),
     ("evaluate-synthetic", "before"),
     ("evaluate-synthetic", "after"),

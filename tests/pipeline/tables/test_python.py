@@ -16,7 +16,7 @@ from hybrid.jobs.start import configuration
 from hybrid.pipeline.config import load_config
 from hybrid.publication.certificate import Acceptance
 from hybrid.publication.verify import verify
-from hybrid.synthesize.fitted import fit_all_levels
+from hybrid.synthesize.fitted import fit
 from tests.pipeline.tables.hospital import content, frames, write
 
 
@@ -101,9 +101,9 @@ def test_further_people_of_the_same_models(without_files: dict[str, Any], monkey
 
     def counted(*about: Any, **above: Any) -> Any:
         trained.append(1)
-        return fit_all_levels(*about, **above)
+        return fit(*about, **above)
 
-    monkeypatch.setattr("hybrid.synthesize.kept.fit_all_levels", counted)
+    monkeypatch.setattr("hybrid.synthesize.kept.fit", counted)
     result = hybrid.synthesize(frames(), config=without_files, judge=False, progress=False, seed=3)
     first, again, old = result.sample(40), result.sample(40), result.sample(25, "age >= 60")
     assert len(trained) == 3, "patients, visits and drugs are learned once"

@@ -16,7 +16,7 @@ from hybrid.base.errors import ConfigError
 from hybrid.pipeline.config import load_config
 from hybrid.pipeline.pipeline import Pipeline
 from hybrid.publication.nature import made
-from hybrid.table.numbered import TABLE_NUMBER
+from hybrid.table.surrogates import TABLE_NUMBER
 from tests.cli.cli_jobs import exit_code
 from tests.pipeline.tables.hospital import POLICY, content, frames, write
 

@@ -10,7 +10,7 @@ from pydantic import Field, model_validator
 
 from hybrid.base.options import Options
 from hybrid.base.progress import Progress
-from hybrid.synthesize.protocol import Children, Cost, Encoded, Encoding, Feature, Model
+from hybrid.synthesize.protocol import Children, Cost, Encoded, Encoding, Feature, Generator, Model
 from hybrid.synthesize.snapshots import refuse_unordered
 
 
@@ -65,18 +65,18 @@ OPERATIONS_PER_SECOND = 7e10
 """Of one core, in single precision."""
 
 
-class Realtabformer:
+class Realtabformer(Generator):
     """The generator ``realtabformer``."""
 
-    name: ClassVar[str] = "realtabformer"
-    title: ClassVar[str] = "GPT-2 that writes records (Solatorio, Dupriez 2023), through realtabformer"
-    licence: ClassVar[str] = "MIT (realtabformer), Apache-2.0 (transformers)"
-    requires: ClassVar[tuple[str, ...]] = ("realtabformer", "transformers", "datasets", "torch")
-    extra: ClassVar[str | None] = "realtabformer"
-    environment: ClassVar[str | None] = "realtabformer"
-    resumes: ClassVar[bool] = True
-    learns_parents: ClassVar[bool] = True
-    Options: ClassVar[type[Options]] = RealtabformerOptions
+    name = "realtabformer"
+    title = "GPT-2 that writes records (Solatorio, Dupriez 2023), through realtabformer"
+    licence = "MIT (realtabformer), Apache-2.0 (transformers)"
+    requires = ("realtabformer", "transformers", "datasets", "torch")
+    extra = "realtabformer"
+    environment = "realtabformer"
+    resumes = True
+    learns_parents = True
+    Options = RealtabformerOptions
     presets: ClassVar[Mapping[str, Mapping[str, Any]]] = {
         "default": {},
         "thesis": {"epochs": 50, "validation": 0.1},

@@ -18,7 +18,7 @@ from pydantic import Field, model_validator
 from hybrid.base.arrays import Array
 from hybrid.base.options import Options
 from hybrid.base.progress import Progress
-from hybrid.synthesize.protocol import Children, Cost, Encoded, Encoding, Feature, Model
+from hybrid.synthesize.protocol import Children, Cost, Encoded, Encoding, Feature, Generator, Model
 from hybrid.synthesize.snapshots import refuse_unordered
 
 OF_BOTH_ENGINES = frozenset(
@@ -115,18 +115,18 @@ SECONDS_PER_STATE = 2e-8
 """The same per state of a discrete column, for the noise and the loss."""
 
 
-class Tabddpm:
+class Tabddpm(Generator):
     """The generator ``tabddpm``."""
 
-    name: ClassVar[str] = "tabddpm"
-    title: ClassVar[str] = "diffusion model for tables (Kotelnikov et al. 2023), our own: minutes on a laptop"
-    licence: ClassVar[str] = "Apache-2.0 (ours, on torch, BSD-3-Clause)"
-    requires: ClassVar[tuple[str, ...]] = ("torch",)
-    extra: ClassVar[str | None] = "tabddpm"
-    environment: ClassVar[str | None] = "tabddpm"
-    resumes: ClassVar[bool] = True
-    learns_parents: ClassVar[bool] = True
-    Options: ClassVar[type[Options]] = TabddpmOptions
+    name = "tabddpm"
+    title = "diffusion model for tables (Kotelnikov et al. 2023), our own: minutes on a laptop"
+    licence = "Apache-2.0 (ours, on torch, BSD-3-Clause)"
+    requires = ("torch",)
+    extra = "tabddpm"
+    environment = "tabddpm"
+    resumes = True
+    learns_parents = True
+    Options = TabddpmOptions
     presets: ClassVar[Mapping[str, Mapping[str, Any]]] = {
         "default": {},
         "quick": {"steps": 1500},

@@ -34,14 +34,12 @@ class Quantiles:
         """Standard normal scores (n,), equal values spread over their share of the distribution."""
         at = np.searchsorted(self.distinct, values)
         low, high = self.cumulated[at], self.cumulated[at + 1]
-        scores: Array = ndtri(np.clip(low + (high - low) * rng.random(len(values)), 1e-9, 1 - 1e-9))
-        return scores
+        return ndtri(np.clip(low + (high - low) * rng.random(len(values)), 1e-9, 1 - 1e-9))
 
     def middle_scores(self, values: Array) -> Array:
         """Standard normal scores (n,) of any values: the middle of the share of the next learned value from below."""
         at = np.minimum(np.searchsorted(self.distinct, values), len(self.distinct) - 1)
-        middles: Array = ndtri((self.cumulated[at] + self.cumulated[at + 1]) / 2)
-        return middles
+        return ndtri((self.cumulated[at] + self.cumulated[at + 1]) / 2)
 
     def from_normal(self, scores: Array) -> Array:
         """Values (n,) of normal scores."""
@@ -100,11 +98,9 @@ class ColumnForm:
             return np.where(columns[1] == 1, np.nan, columns[0]) if self.holes else columns[0]
         codes = columns[0] if columns else np.zeros(n, dtype=np.int32)
         if not self.holes:
-            found: Array = self.values[codes]
-            return found
+            return self.values[codes]
         with_hole: Array = np.append(self.values.astype(np.float64), np.nan)
-        decoded: Array = with_hole[codes]
-        return decoded
+        return with_hole[codes]
 
 
 @dataclass(frozen=True)

@@ -91,8 +91,7 @@ def _losses(model: TabddpmModel, states: Tensor, known: Tensor, numbers: Tensor,
         wrong = functional.cross_entropy(part, states[:, at] - first, reduction="none")
         total = total + torch.where(known[:, at], wrong, surprise)
         first += part.shape[1]
-    found: Array = total.double().cpu().numpy()
-    return found
+    return total.double().cpu().numpy()
 
 
 def _inputs(model: TabddpmModel, data: Encoded) -> Array:
@@ -107,5 +106,4 @@ def expected(people: Array, reference: Array, scores: Array, seed: int) -> Array
     from sklearn.ensemble import HistGradientBoostingRegressor
 
     trees = HistGradientBoostingRegressor(learning_rate=0.05, max_leaf_nodes=15, random_state=seed)
-    found: Array = trees.fit(reference, scores).predict(people)
-    return found
+    return trees.fit(reference, scores).predict(people)

@@ -1,1 +1,0 @@
-"""Files of Stata, SPSS and SAS, read and written by pyreadstat."""
