@@ -100,6 +100,28 @@ def test_missing_markers(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(
+    ("texts", "marker"),
+    [
+        (["1,3", "0,98", "k.A."], "k.A."),
+        (["12", "7", "Not available"], "Not available"),
+        ([*(f"{at},5" for at in range(20)), "nicht gemessen"], "nicht gemessen"),
+        (["1", "2", "nicht gemessen"], None),
+        ([*map(str, range(20)), "viele", "wenige", "keine"], None),
+        ([*map(str, range(20)), "Station"], None),
+        (["A", "B", "k.A."], None),
+    ],
+)
+def test_words_that_mean_missing_among_numbers(tmp_path: Path, texts: list[str], marker: str | None) -> None:
+    """In a German table of laboratory values all decimals were categories, since one text stood among them."""
+    data = tmp_path / "data.csv"
+    rows = [f"{at};{texts[at % len(texts)]};{('Station', 'Ambulanz')[at % 2]}" for at in range(200)]
+    data.write_text("nr;wert;ort\n" + "\n".join(rows) + "\n", encoding="cp1252")
+    config = guess_config(data).options
+    assert set(config.missing) == {"", *([marker] if marker else [])}
+    assert (read_table(data, config).schema["wert"].kind is Kind.CATEGORICAL) is (marker is None)
+
+
+@pytest.mark.parametrize(
     ("name", "kind"),
     [
         ("state", Kind.CATEGORICAL),
