@@ -579,6 +579,25 @@ def test_the_order_of_a_persons_rows_is_the_first_full_date_that_changes(tmp_pat
     assert guess_config(tmp_path / "alone.csv").order is None
 
 
+def test_a_year_that_rises_from_row_to_row_orders_the_rows_of_a_person(tmp_path: Path) -> None:
+    """In a panel without dates rows came out in any order, and a tenth of them in a year of the person's other rows."""
+    rng = np.random.default_rng(0)
+    person = np.repeat(np.arange(60), 3)
+    frame = pd.DataFrame(
+        {
+            "person_id": [f"P{one:05d}" for one in person],
+            "birth_year": 1950 + person % 20,
+            "hours": rng.integers(10, 60, len(person)),
+            "year": 1970 + person % 4 + 2 * (np.arange(len(person)) % 3),
+        }
+    )
+    frame.to_csv(tmp_path / "panel.csv", index=False)
+    assert guess_config(tmp_path / "panel.csv").order == "year"
+    frame.loc[1, "year"] = frame.loc[0, "year"]
+    frame.to_csv(tmp_path / "twice.csv", index=False)
+    assert guess_config(tmp_path / "twice.csv").order is None
+
+
 def test_a_secret_that_a_quasi_identifier_tells_is_none(tmp_path: Path) -> None:
     """Each age has one salary; another table with one exception keeps the secret."""
     data = tmp_path / "data.csv"
