@@ -125,6 +125,7 @@ class _Search:
             yield from self._since_a_day()
             yield from self._proportional()
             yield from self._of_parts()
+            yield from self._of_flags()
 
     def holds(self, name: str, text: str) -> bool:
         """True if enough rows agree with a formula, of those with an unusual value as of all.
@@ -265,6 +266,17 @@ class _Search:
                 ):
                     yield self.names[total], f"{quoted(self.names[one])} * {quoted(self.names[other])}"
 
+    def _of_flags(self) -> Iterator[Found]:
+        """Flags that say that two others are both up, in all rows."""
+        flags = [at for at in self.varied if np.isin(self.values[:, at], (0, 1)).all()]
+        up = self.values[:, flags] == 1
+        for at, total in enumerate(flags):
+            wider = [one for one in range(len(flags)) if one != at and not (up[:, at] & ~up[:, one]).any()]
+            for one, other in combinations(wider, 2):
+                alone = [(up[:, this] & ~up[:, that]).sum() for this, that in ((one, other), (other, one))]
+                if min(alone) >= LEAST_PEOPLE and (up[:, at] == up[:, one] & up[:, other]).all():
+                    yield self.names[total], f"{quoted(self.names[flags[one]])} * {quoted(self.names[flags[other]])}"
+
     def _telling_rows(self, total: int) -> Array:
         """Rows with unusual values of a column, few of which lack other values."""
         rows = np.flatnonzero(~self.usual[:, total])
@@ -290,7 +302,16 @@ class _Search:
             found = self.names[total], " + ".join(quoted(self.names[at]) for at in own)
         if total in own:
             return np.inf, found
-        gap = np.abs(self.values[:, own].sum(axis=1) - self.values[:, total])
+        sums = self.values[:, own].sum(axis=1)
+        asked = ~np.isnan(self.values[:, total])
+        if found[0] == self.names[total] and np.isnan(sums[asked]).mean() > 1 - LEAST_HELD:
+            # A total of what was answered, as of the items of a survey.
+            sums = np.nan_to_num(self.values[:, own]).sum(axis=1)
+            gaps = np.isnan(self.values[:, own]).any(axis=0)
+            names = [quoted(self.names[at]) for at in own]
+            terms = [f"known({name}, 0)" if gap else name for name, gap in zip(names, gaps, strict=True)]
+            found = self.names[total], " + ".join(terms)
+        gap = np.abs(sums - self.values[:, total])
         agree = gap <= self._allowed(self.values[:, total], total, of_sum=True)
         used = (self.values[agree][:, own] != 0).sum(axis=0)
         return (float((gap[~agree] > 0).sum()) if (used >= LEAST_PEOPLE).all() else np.inf), found

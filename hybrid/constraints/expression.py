@@ -278,10 +278,10 @@ class _Evaluation:
         return found
 
     def _truth(self, node: ast.expr) -> Any:
-        return self._sorted(node, "truth", "and, or and not are about comparisons and columns of true and false")
+        return _of_sort(self.of(node), "truth", "and, or and not are about comparisons and columns of true and false")
 
     def _number(self, node: ast.expr) -> Any:
-        return self._sorted(node, "number", "arithmetic is about numbers")
+        return _number(self.of(node))
 
     def _date(self, node: ast.expr, *, clock: bool) -> pd.Series:
         sort, value = _as_time(self.of(node), ("time", None))
@@ -297,12 +297,6 @@ class _Evaluation:
         columns = [self.column(*value) for value in values]
         return sort, reduce(lambda found, other: found.where(found.notna(), other), columns)
 
-    def _sorted(self, node: ast.expr, wanted: Sort, otherwise: str) -> Any:
-        sort, value = self.of(node)
-        if sort != wanted:
-            raise NotAnExpression(f"{otherwise}, not about a {sort}")
-        return value
-
     def _unary(self, node: ast.UnaryOp) -> Value:
         if isinstance(node.op, ast.Not):
             return "truth", ~self._truth(node.operand)
@@ -316,7 +310,7 @@ class _Evaluation:
             return "number", days.astype("Float64")
         if left[0] == "time" and right[0] == "number" and isinstance(node.op, ast.Add | ast.Sub):
             return "time", _moved(left[1], right[1] if isinstance(node.op, ast.Add) else -right[1])
-        found = _ARITHMETIC[type(node.op)](self._number(node.left), self._number(node.right))
+        found = _ARITHMETIC[type(node.op)](_number(left), _number(right))
         return "number", found.where(np.isfinite(found.to_numpy(dtype=np.float64, na_value=np.nan)))
 
     def _comparison(self, node: ast.Compare) -> Any:
@@ -366,6 +360,17 @@ class _Evaluation:
         together = pd.concat(values, axis=1)
         found = together.min(axis=1, skipna=False) if name == "min" else together.max(axis=1, skipna=False)
         return "number", found.astype("Float64")
+
+
+def _number(value: Value) -> Any:
+    return _of_sort(value, "number", "arithmetic is about numbers")
+
+
+def _of_sort(value: Value, wanted: Sort, otherwise: str) -> Any:
+    sort, found = value
+    if sort != wanted:
+        raise NotAnExpression(f"{otherwise}, not about a {sort}")
+    return found
 
 
 def _digits(arguments: list[ast.expr]) -> int:

@@ -70,6 +70,29 @@ def test_what_is_computed_is_found(name: str) -> None:
     assert found.derived == {name: text}
 
 
+def test_two_flags_that_are_both_up_are_one_flag() -> None:
+    """afhigh = afchnge * highearn: rows with one of three up, or the wrong one, came out."""
+    one, other = (RNG.random(N) < 0.4).astype(int), (RNG.random(N) < 0.3).astype(int)
+    flags = {"one": (Kind.INTEGER, one), "other": (Kind.INTEGER, other)}
+    (found,) = derivations(table_of(**flags, both=(Kind.INTEGER, one * other)))
+    assert found.derived == {"both": "one * other"}
+    nearly = one * other
+    nearly[np.flatnonzero(one > other)[0]] = 1
+    assert list(derivations(table_of(**flags, both=(Kind.INTEGER, nearly)))) == []
+    assert list(derivations(table_of(**flags, copy=(Kind.INTEGER, one)))) == []
+
+
+def test_a_total_of_what_was_answered_is_found() -> None:
+    items = {
+        f"item_{at}": [None if RNG.random() < 0.2 else int(RNG.integers(-1, 2)) for _ in range(N)] for at in "abcd"
+    }
+    columns = {name: (Kind.INTEGER, answers) for name, answers in items.items()}
+    total = [sum(answer or 0 for answer in row) for row in zip(*items.values(), strict=True)]
+    (found,) = derivations(table_of(**columns, total=(Kind.INTEGER, total)))
+    assert found.derived == {"total": " + ".join(f"known({name}, 0)" for name in items)}
+    assert not found.broken(table_of(**columns, total=(Kind.INTEGER, total))).any()
+
+
 def test_a_source_with_errors_is_told_by_the_number_of_its_rows() -> None:
     wrong = nights().to_numpy().copy()
     wrong[[5, 50]] += 3

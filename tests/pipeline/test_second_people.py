@@ -44,6 +44,12 @@ def test_particular_numbers_and_texts_need_no_rows_back() -> None:
     )
 
 
+def test_codes_of_few_groups_number_nobody() -> None:
+    """Codes 1, 2, 3 of a race stand among the codes of persons, too."""
+    frame = _meetings()[["person_id"]].astype(str)
+    assert _second(frame.assign(race_code=[str(at % 3 + 1) for at in range(len(frame))])) == ()
+
+
 def test_the_same_person_twice_is_one_person() -> None:
     frame = _meetings()
     assert _second(frame.assign(pid=frame["person_id"])) == ()

@@ -100,6 +100,28 @@ def test_missing_markers(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(
+    ("texts", "marker"),
+    [
+        (["1,3", "0,98", "k.A."], "k.A."),
+        (["12", "7", "Not available"], "Not available"),
+        ([*(f"{at},5" for at in range(20)), "nicht gemessen"], "nicht gemessen"),
+        (["1", "2", "nicht gemessen"], None),
+        ([*map(str, range(20)), "viele", "wenige", "keine"], None),
+        ([*map(str, range(20)), "Station"], None),
+        (["A", "B", "k.A."], None),
+    ],
+)
+def test_words_that_mean_missing_among_numbers(tmp_path: Path, texts: list[str], marker: str | None) -> None:
+    """In a German table of laboratory values all decimals were categories, since one text stood among them."""
+    data = tmp_path / "data.csv"
+    rows = [f"{at};{texts[at % len(texts)]};{('Station', 'Ambulanz')[at % 2]}" for at in range(200)]
+    data.write_text("nr;wert;ort\n" + "\n".join(rows) + "\n", encoding="cp1252")
+    config = guess_config(data).options
+    assert set(config.missing) == {"", *([marker] if marker else [])}
+    assert (read_table(data, config).schema["wert"].kind is Kind.CATEGORICAL) is (marker is None)
+
+
+@pytest.mark.parametrize(
     ("name", "kind"),
     [
         ("state", Kind.CATEGORICAL),
@@ -555,6 +577,25 @@ def test_the_order_of_a_persons_rows_is_the_first_full_date_that_changes(tmp_pat
     alone = frame.assign(patient_id=[f"P{i:05d}" for i in range(rows)])
     alone.to_csv(tmp_path / "alone.csv", index=False)
     assert guess_config(tmp_path / "alone.csv").order is None
+
+
+def test_a_year_that_rises_from_row_to_row_orders_the_rows_of_a_person(tmp_path: Path) -> None:
+    """In a panel without dates rows came out in any order, and a tenth of them in a year of the person's other rows."""
+    rng = np.random.default_rng(0)
+    person = np.repeat(np.arange(60), 3)
+    frame = pd.DataFrame(
+        {
+            "person_id": [f"P{one:05d}" for one in person],
+            "birth_year": 1950 + person % 20,
+            "hours": rng.integers(10, 60, len(person)),
+            "year": 1970 + person % 4 + 2 * (np.arange(len(person)) % 3),
+        }
+    )
+    frame.to_csv(tmp_path / "panel.csv", index=False)
+    assert guess_config(tmp_path / "panel.csv").order == "year"
+    frame.loc[1, "year"] = frame.loc[0, "year"]
+    frame.to_csv(tmp_path / "twice.csv", index=False)
+    assert guess_config(tmp_path / "twice.csv").order is None
 
 
 def test_a_secret_that_a_quasi_identifier_tells_is_none(tmp_path: Path) -> None:

@@ -27,6 +27,8 @@ from hybrid.table.persons import constant_within
 _CODE = re.compile(r"[A-Z]?[0-9][0-9A-Z.-]*\Z")
 _LONGEST_CODE = 12
 _FEW = 3
+_LEAST_STEPS = 50
+"""Rows at least that follow another one of their person, so that a number that rises in all of them orders them."""
 
 
 def guess_hierarchy(column: Column, values: pd.Series) -> HierarchySpec:
@@ -108,9 +110,9 @@ def named_as_read(table: Table, columns: Sequence[GuessedColumn]) -> list[str]:
 
 
 def order_column(table: Table, columns: Sequence[GuessedColumn]) -> str | None:
-    """Date or time that differs between the rows of a person; None without such a column.
+    """Date or time that differs between the rows of a person, or else a whole number that rises from row to row.
 
-    The first of those with fewest gaps.
+    None without such a column. The first of those with fewest gaps: a date, a year, the number of a wave.
 
     The table has the persons of its rows, or those of the parent's rows in their place.
     """
@@ -118,7 +120,17 @@ def order_column(table: Table, columns: Sequence[GuessedColumn]) -> str | None:
     dates = [one.column.name for one in dated if one.role.role.is_learned or one.role.is_event]
     fixed = constant_within(table, dates)
     gaps = {name: int(table.frame[name].isna().sum()) for name in dates if name not in fixed}
-    return min(gaps, key=gaps.__getitem__, default=None)
+    numbers = [one.column.name for one in columns if one.column.kind is Kind.INTEGER and one.role.role.is_learned]
+    rising = (name for name in numbers if _rises(table, name))
+    return min(gaps, key=gaps.__getitem__) if gaps else next(rising, None)
+
+
+def _rises(table: Table, name: str) -> bool:
+    """True for a number that is larger in each row of a person than in the row before."""
+    order = np.argsort(table.persons, kind="stable")
+    persons, values = table.persons[order], numbers_of(table.frame[name])[order]
+    steps = np.diff(values)[(persons[1:] == persons[:-1]) & (persons[1:] >= 0)]
+    return len(steps) >= _LEAST_STEPS and bool((steps > 0).all())
 
 
 def hierarchy_paths(columns: Sequence[GuessedColumn], folder: Path) -> dict[str, Path]:

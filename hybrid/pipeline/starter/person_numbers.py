@@ -213,7 +213,7 @@ def _same_people(table: Table, person: str, name: str) -> bool:
     if not len(both) or float((both[person] == both[name]).mean()) >= _SAME_ROW:
         return False
     first, second = both[person].unique(), both[name].unique()
-    if len(np.intersect1d(first, second)) < _SHARED * min(len(first), len(second)):
+    if len(second) <= FEWEST_NUMBERED or len(np.intersect1d(first, second)) < _SHARED * min(len(first), len(second)):
         return False
     return table.schema[name].kind is Kind.CATEGORICAL or not _dense(first, second) or _mutual(both)
 

@@ -5,10 +5,11 @@ from __future__ import annotations
 import codecs
 import csv
 import re
+from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
-from itertools import islice
+from itertools import chain, islice
 from pathlib import Path
 from typing import TYPE_CHECKING, TypeVar
 
@@ -17,7 +18,7 @@ import pandas as pd
 from hybrid.base.errors import ConfigError, DataError, Problem, refuse
 from hybrid.pipeline.starter.column_names import identity_of, is_phrase, vocabulary
 from hybrid.pipeline.starter.references import Declared
-from hybrid.table import Column, Kind, Table
+from hybrid.table import Kind, Table
 from hybrid.table.data_options import DataOptions
 from hybrid.table.file_formats import CSV_SUFFIXES, PARQUET_SUFFIXES, SPREADSHEET_SUFFIXES, TYPED_SUFFIXES, is_csv
 from hybrid.table.file_problems import refuse_other_format
@@ -44,7 +45,27 @@ ENCODINGS = ("utf-8", "cp1252", "iso-8859-1")
 MARKERS = ("?", "NA", "N/A", "n/a", "#N/A", "NaN", "nan", "NULL", "null", "<NA>", "#NULL!", "#NULO#", "#NE#")
 """Texts that mean "missing" wherever they stand."""
 MARKERS_AMONG_NUMBERS = ("None", "none", "-", "--", ".", "*", "unknown", "Unknown")
-"""Texts that mean "missing" in columns whose other values are numbers, dates or booleans."""
+"""Texts that mean "missing" in columns whose other values are numbers, dates or booleans, and the words below."""
+_ABSENT = {
+    *(
+        "na",
+        "nd",
+        "nv",
+        "unknown",
+        "notknown",
+        "notavailable",
+        "notrecorded",
+        "notreported",
+        "nodata",
+        "missing",
+        "empty",
+    ),
+    *("ka", "keineangabe", "keineangaben", "ohneangabe", "unbekannt", "fehlt", "fehlend"),
+    *("inconnu", "nonrenseigne", "sindato", "desconocido"),
+}
+"""Words that mean "missing" as well, without case, points and blanks: `k. A.`, `Not available`."""
+_FEW_WORDS, _MANY_NUMBERS = 2, 20
+"""Texts without a digit among so many different numbers or dates mean "missing", whatever their language."""
 _DECIMAL_COMMA = re.compile(r"-?[0-9]+,[0-9]+\Z")
 _DECIMAL_POINT = re.compile(r"-?[0-9]+\.[0-9]+\Z")
 MOST_COLUMNS = 2_000
@@ -82,7 +103,7 @@ def _with_values(options: DataOptions, read: Callable[[DataOptions], Table]) -> 
     """Options with what the values say: markers of missing ones, and kinds that differ from what reading infers."""
     table = read(options)
     _refuse_many(str(options.path), len(table.schema))
-    found = [marker for marker in (*MARKERS, *MARKERS_AMONG_NUMBERS) if any(_is_marker(marker, table))]
+    found = _markers(table, options.decimal)
     options = options.model_copy(update={"missing": ("", *found)})
     return options.model_copy(update={"columns": _kinds(read(options) if found else table)})
 
@@ -173,19 +194,35 @@ def _fitness(lines: list[str], separator: str) -> tuple[float, int]:
     return sum(len(row) == width for row in rows) / len(rows), width
 
 
-def _is_marker(marker: str, table: Table) -> list[bool]:
-    """True for each text column with the marker as a missing value; one entry per column of texts."""
-    return [_stands_in(marker, column, table) for column in table.schema if column.kind is Kind.CATEGORICAL]
+def _markers(table: Table, mark: str) -> list[str]:
+    """Texts that mean "missing" in a column of texts."""
+    names = [column.name for column in table.schema if column.kind is Kind.CATEGORICAL]
+    columns = [[str(text) for text in table.frame[name].cat.categories] for name in names]
+    stands_in = Counter(chain.from_iterable(columns))
+    found = [_markers_of(texts, mark, stands_in) for texts in columns]
+    return list(dict.fromkeys(chain.from_iterable(found)))
 
 
-def _stands_in(marker: str, column: Column, table: Table) -> bool:
-    texts = [str(text) for text in table.frame[column.name].cat.categories]
-    if marker not in texts:
-        return False
-    rest = [text for text in texts if text not in MARKERS and text not in MARKERS_AMONG_NUMBERS]
-    if marker in MARKERS:
-        return True
-    return bool(rest) and parse(rest, mark=column.format.decimal_mark).kind is not Kind.CATEGORICAL
+def _markers_of(texts: Sequence[str], mark: str, stands_in: Mapping[str, int]) -> list[str]:
+    always = [text for text in texts if text in MARKERS]
+    said = [text for text in texts if text not in MARKERS and _is_absent(text)]
+    rest = [text for text in texts if text not in always and text not in said]
+    if rest and _are_typed(rest, mark):
+        return always + said
+    words = [text for text in rest if not any(sign.isdigit() for sign in text)]
+    numbers = [text for text in rest if text not in words]
+    few = len(words) <= _FEW_WORDS and all(stands_in[word] == 1 for word in words)
+    if few and len(numbers) >= _MANY_NUMBERS and _are_typed(numbers, mark):
+        return always + said + words
+    return always
+
+
+def _is_absent(text: str) -> bool:
+    return text in MARKERS_AMONG_NUMBERS or re.sub(r"[\W_]", "", text).casefold() in _ABSENT
+
+
+def _are_typed(texts: Sequence[str], mark: str) -> bool:
+    return parse(texts, mark=mark).kind is not Kind.CATEGORICAL
 
 
 _PLACE_CODE = re.compile(r"(^|[^a-z])(zip|zip_?code|post_?code|postal(_?code)?|plz|fips)([^a-z]|$)")
