@@ -37,7 +37,7 @@ from hybrid.evaluation.run_metrics import metrics_of, remembering
 from hybrid.jobs.audited import Audited
 from hybrid.lab.measurements import SUBJECT
 from hybrid.lab.plan import GivenTable
-from hybrid.lab.risk import PLANTED, RiskModel
+from hybrid.lab.risk import PLANTED, RiskModel, planted_series, planted_sizes
 from hybrid.lab.run import KIND, Laboratory, write_results
 from hybrid.lab.trials import Cell, LabTrials
 from hybrid.lab.verdicts import by_kind
@@ -198,9 +198,8 @@ def tables_trials(plan: TablesPlan) -> LabTrials:
 
     cells = []
     for leak in plan.planted:
-        model = PLANTED[leak.name]
-        series = model.planted(leak.way, plan.amount.levels)
-        names = NO_LEAK, *(configuration(leak, size) for size in model.sizes(plan.amount.levels))
+        series = planted_series(leak, plan.amount.levels)
+        names = NO_LEAK, *(configuration(leak, size) for size in planted_sizes(leak.name, plan.amount.levels))
         cells += [Cell(plan.name, leak.name, series, position, name) for position, name in enumerate(names)]
     first = () if plan.originals[1] is None else (planned(AS_IT_IS, 0),)
     levels = dict.fromkeys([NO_LEAK, *(cell.configuration for cell in cells)])
@@ -281,7 +280,7 @@ class _Seed:
             leak, sizes = next(
                 (leak, sizes)
                 for leak in self.plan.planted
-                for sizes in [PLANTED[leak.name].sizes(self.plan.amount.levels)]
+                for sizes in [planted_sizes(leak.name, self.plan.amount.levels)]
                 if name in [configuration(leak, size) for size in sizes]
             )
             tables = leak.plant_nested(self.context, sizes, rng_for(self.number, "lab", leak.label))
