@@ -321,7 +321,6 @@ class RankedConfiguration:
 
 
 def best_per_metric(results: Results, columns: Sequence[ResultColumn]) -> list[BestByMetric]:
-    """Best configuration by each metric that varies."""
     found = []
     names = list(results.configurations.index)
     for column in columns:

@@ -81,14 +81,9 @@ def _freedom(design: Design, numbers: Numbers) -> float:
 
 
 def propensities(inputs: Array, labels: Array) -> Array:
-    """Fitted chances of a logistic regression, shape (n,); the labels where the inputs separate them.
+    """Fitted chances of a logistic regression of labels 0 and 1, shape (n,); the labels where the inputs separate them.
 
-    Parameters
-    ----------
-    inputs : numpy.ndarray, shape (n, p)
-        Without an intercept; none follows from others.
-    labels : numpy.ndarray, shape (n,)
-        0 or 1.
+    Inputs, shape (n, p), have no intercept, and none follows from others.
     """
     x = np.column_stack([np.ones(len(inputs)), inputs])
     try:

@@ -82,7 +82,6 @@ class Survey:
 
     @property
     def columns(self) -> dict[str, str]:
-        """Named columns, by what they are."""
         return {what: name for what, name in vars(self).items() if name is not None}
 
     @property
@@ -114,12 +113,7 @@ class Survey:
     def drawn(self, frame: pd.DataFrame, used: Mask) -> SampledRows | None:
         """Weights and clusters of the rows that an estimate uses; None where no column is named.
 
-        Parameters
-        ----------
-        frame : pandas.DataFrame, n rows
-            Rows of the survey.
-        used : numpy.ndarray, shape (n,), bool
-            Rows that the estimate uses; the clusters of the others count, too.
+        Clusters of rows of the survey that it does not use count, too.
         """
         import pandas as pd
 

@@ -56,7 +56,6 @@ def _of_kind(key: tuple[str, str], part: pd.DataFrame) -> Iterator[tuple[str, st
 
 
 def agreements(table: pd.DataFrame) -> list[Agreement]:
-    """Agreement of the metrics on one table, per kind of leak."""
     said = []
     for risk, part in table.groupby("risk", sort=False):
         least = part.loc[part["correlation"].idxmin()]

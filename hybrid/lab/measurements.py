@@ -46,7 +46,6 @@ class Contestant(NamedTuple):
 
 
 def is_printed(name: str) -> bool:
-    """True for a number as a paper prints it."""
     return bool(Contestant.parse(name).form)
 
 
@@ -144,7 +143,6 @@ def _names(trials: LabTrials, data: str) -> set[str]:
 
 
 def _compare(found: Mapping[str, Sequence[_Trial]], without_leak: str) -> None:
-    """Fill the excess of one table's numbers as printed."""
     yardsticks: dict[Contestant, dict[int, float]] = {}
     for trial in found[without_leak]:
         for contestant, numbers in trial.numbers.items():

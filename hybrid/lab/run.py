@@ -51,7 +51,6 @@ class Laboratory:
 
     @property
     def failed(self) -> int:
-        """Number of trials that failed."""
         return sum(self.failures.values())
 
 

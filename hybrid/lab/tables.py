@@ -97,22 +97,18 @@ class TablesPlan:
 
     @property
     def amount(self) -> Amount:
-        """Number and sizes of the trials."""
         return SCALES[self.scale]
 
     @property
     def seeds(self) -> tuple[int, ...]:
-        """Seeds of the trials with leaks."""
         return self.amount.seeds
 
     @property
     def null_seeds(self) -> int:
-        """Number of further trials without a leak."""
         return self.amount.null_seeds
 
     @property
     def null_seed_numbers(self) -> tuple[int, ...]:
-        """Seeds of those trials."""
         return tuple(range(FIRST_NULL_SEED, FIRST_NULL_SEED + self.null_seeds))
 
     @property
@@ -139,30 +135,25 @@ class TablesPlan:
         return self.evaluate.model_copy(update={"families": ("privacy",), "retrain": None})
 
     def records(self, table: str) -> int | None:  # noqa: ARG002
-        """Records of the synthetic table."""
         return len(self.synthetic)
 
     @cached_property
     def synthetic(self) -> Table:
-        """The judged table, or the rows of it that are used."""
         return _at_most(self.audited.synthetic, self.amount.rows, "synthetic")
 
     @cached_property
     def originals(self) -> tuple[Table, Table | None]:
-        """Training and control records, or those of them that are used."""
         train, control = self.audited.train, self.audited.control
         used = None if control is None else _at_most(control, self.amount.rows, "control")
         return _at_most(train, self.amount.rows, "train"), used
 
     @cached_property
     def everybody(self) -> Table:
-        """Training and control records together."""
         train, control = self.originals
         return train if control is None else concat_tables(train, control)
 
     @property
     def control_share(self) -> float:
-        """Share of everybody that is control."""
         control = self.originals[1]
         return 0.5 if control is None else len(control) / len(self.everybody)
 
@@ -209,7 +200,6 @@ def tables_trials(plan: TablesPlan) -> LabTrials:
 
 
 def configuration(leak: Leak, size: float) -> str:
-    """Name of the trials with a leak of one size."""
     return f"{leak.label} {size:g}"
 
 
@@ -350,10 +340,7 @@ def run_on_tables(
 ) -> Laboratory:
     """Plant leaks of known size into a table, and measure every metric on each.
 
-    Parameters
-    ----------
-    out : Path
-        Private. Gets the files of :func:`hybrid.lab.run_lab`. Interrupted, the same call continues there.
+    ``out`` is private and gets the files of :func:`hybrid.lab.run_lab`. Interrupted, the same call continues there.
     """
     plan = replace(plan, not_planted=cannot_be_planted(plan))
     trials = tables_trials(plan)
@@ -391,7 +378,6 @@ def _excess(row: Mapping[str, Any], name: str) -> tuple[float, float, float]:
 
 
 def _what(planned: Planned) -> str:
-    """Kind of a trial, as its seconds are called."""
     return {AS_IT_IS: "as_it_is", NO_LEAK: "no_leak"}.get(planned.trial.configuration, "planted")
 
 

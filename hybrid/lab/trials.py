@@ -33,7 +33,6 @@ class Cell:
 
     @property
     def value(self) -> float:
-        """Value of the dial."""
         return self.series.levels[self.position].value
 
 
@@ -52,7 +51,6 @@ class LabTrials:
 
     @property
     def n_configurations(self) -> int:
-        """Number of distinct configurations."""
         return len({each.trial.configuration for each in self.planned})
 
 

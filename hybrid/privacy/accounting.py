@@ -78,20 +78,7 @@ class Budget:
 
 
 def delta_of(rho: float, epsilon: float) -> float:
-    """Delta of a rho-zCDP mechanism at epsilon.
-
-    Parameters
-    ----------
-    rho : float
-        0 or more.
-    epsilon : float
-        0 or more.
-
-    Returns
-    -------
-    float
-        Between 0 and 1, an upper bound for every alpha that the search ends with.
-    """
+    """Delta of a rho-zCDP mechanism at epsilon: an upper bound for every alpha that the search ends with."""
     if rho <= 0:
         return 0.0
     low, high = 1.0 + 1e-9, min(max((epsilon + 1) / (2 * rho) + 2, 2.0), _LARGEST_ALPHA)
@@ -117,15 +104,7 @@ def epsilon_of(rho: float, delta: float) -> float:
 
 @cache
 def rho_for(epsilon: float, delta: float) -> float:
-    """Largest rho whose delta at epsilon is at most the given, from below, to a relative 1e-12.
-
-    Parameters
-    ----------
-    epsilon : float
-        Above 0.
-    delta : float
-        In (0, 1).
-    """
+    """Largest rho whose delta in (0, 1) at epsilon is at most the given, from below, to a relative 1e-12."""
     low, high = 0.0, epsilon + 1.0
     while delta_of(high, epsilon) <= delta:
         high *= 2
@@ -141,19 +120,9 @@ def _halved(low: float, high: float, below: Callable[[float], bool]) -> tuple[fl
 
 
 def variance_for(rho: float, sensitivity_squared: int) -> int:
-    """Variance of Gaussian noise that spends at most rho.
+    """Variance of Gaussian noise that spends at most rho: the least whole number, 1 or more, that does.
 
-    Parameters
-    ----------
-    rho : float
-        Above 0.
-    sensitivity_squared : int
-        Square of the L2 norm by which one person changes the counts, 1 or more.
-
-    Returns
-    -------
-    int
-        The smallest whole number v, 1 or more, with ``sensitivity_squared / (2 v) <= rho``.
+    One person changes the counts by ``sensitivity_squared`` at most, the square of the L2 norm.
     """
     return max(math.ceil(sensitivity_squared / (2 * rho)), 1)
 
@@ -174,6 +143,5 @@ def at_most(value: float, digits: int) -> str:
 
 
 def total(parts: Iterable[BudgetPart]) -> tuple[float, float]:
-    """Sum of rho and sum of delta of several parts."""
     spent = tuple(parts)
     return math.fsum(part.rho for part in spent), math.fsum(part.delta for part in spent)

@@ -166,7 +166,6 @@ def neutral_column(column: Column, decimals: int | None = None) -> Column:
 
 
 def single_value_domain(column: Column, grid: ValueGrid) -> NumberDomain:
-    """Domain whose intervals are single values."""
     positions = np.arange(grid.last + 1)
     return NumberDomain(column, grid, positions, positions)
 

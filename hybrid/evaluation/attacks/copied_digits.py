@@ -36,7 +36,6 @@ class Digits(NamedTuple):
     lengths: Array
 
     def take(self, rows: Array) -> Digits:
-        """These records."""
         return Digits(np.ascontiguousarray(self.digits[..., rows]), np.ascontiguousarray(self.lengths[:, rows]))
 
 
@@ -94,8 +93,6 @@ def written(values: pd.Series, column: Column) -> tuple[Array, Array]:
 
 
 def _digits(context: Context, role: Role) -> Digits:
-    """All records of a table."""
-
     def compute() -> Digits:
         table = context.records(role)
         found = [written(table.frame[column.name], column) for column in _columns(context)]

@@ -45,7 +45,6 @@ class Cut(NamedTuple):
     control: Array
 
     def sizes(self, side: Role) -> Array:
-        """Records of each group, shape (n_groups,), int64."""
         counts: Array = np.bincount(getattr(self, side) + 1, minlength=len(self.labels) + 1)[1:]
         return counts
 
@@ -90,7 +89,6 @@ class SubgroupMembers(NamedTuple):
 
 
 def subgroups(context: Context) -> tuple[list[Group], list[Group]]:
-    """Subgroups by one column, and by two."""
     return context.once_for_all_stages(
         "subgroups", lambda: (groups(context), crossed(context, context.options.min_cell, LEAST_UNSEEN))
     )
@@ -173,9 +171,7 @@ def _rare(context: Context) -> Iterator[Cut]:
 
 def queried(context: Context) -> list[SubgroupMembers]:
     """Members of every subgroup among the records that searches query."""
-    asked = context.asked_people
-    key = "members", *map(len, asked)
-    return context.once_for_all_stages(key, lambda: list(_members(context, asked, subgroups(context))))
+    return context.once_for_asked("members", lambda: list(_members(context, context.asked_people, subgroups(context))))
 
 
 def queried_in_full(context: Context) -> tuple[People, list[SubgroupMembers]]:
@@ -186,7 +182,7 @@ def queried_in_full(context: Context) -> tuple[People, list[SubgroupMembers]]:
         chosen = [[group for group in kind if group.name in names] for kind in subgroups(context)]
         return people, list(_members(context, (people[0].rows, people[1].rows), chosen))
 
-    return context.once_for_all_stages(("members in full", *map(len, context.asked_people)), found)
+    return context.once_for_asked("members in full", found)
 
 
 def _members(
@@ -247,7 +243,6 @@ class Exposed(NamedTuple):
 
     @property
     def name(self) -> str:
-        """Such as ``1 % by size``."""
         return f"{100 * self.share:.3g} % by {self.ranking}"
 
 

@@ -181,7 +181,6 @@ TOGETHER = ("membership", "membership_dcr", "membership_forest", "membership_net
 
 
 def scored(context: Context, name: str) -> Scores:
-    """Scores of an attack, remembered for this stage."""
     return context.once(("battery", name), lambda: ATTACKS[name](context))
 
 

@@ -302,7 +302,6 @@ class Trainings:
     auc: dict[Targets, Interval]
 
     def members(self, targets: Targets) -> Array:
-        """Membership of the most exposed, or of the random people."""
         return _side(self.member, self.exposed, targets)
 
 

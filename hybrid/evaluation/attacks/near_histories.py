@@ -38,7 +38,6 @@ class HistorySpace:
         self.weights = np.mean(sides, axis=0).astype(np.float32)
 
     def points(self, role: Role, rows: Array) -> Array:
-        """Some rows of a table, shape (p, n), float32."""
         table, found = self._context.encoded(role).take(rows), []
         for at in self._columns:
             values = APART * table.ranks[:, at]

@@ -28,7 +28,6 @@ class RecordValues(NamedTuple):
     weights: Array
 
     def at(self, records: Array) -> RecordValues:
-        """Some of the records."""
         codes, weights = (np.ascontiguousarray(side[:, records]) for side in self)
         return RecordValues(codes, weights)
 

@@ -136,7 +136,7 @@ def _nearest_person(context: Context, part: Part, space: Space) -> tuple[Array, 
         owners = persons[asked] if own else np.full(len(asked), persons.min() - 1)
         return nearest_of_others(space, people, records, persons, owners, asked if own else None)
 
-    return context.once_for_all_stages(("nearest person", plain, part.role, len(asked)), search)
+    return context.once_for_asked(("nearest person", plain, part.role), search, part)
 
 
 def _kin(context: Context, part: Part, nearest_person: Array) -> Array:

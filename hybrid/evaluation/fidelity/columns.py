@@ -29,7 +29,6 @@ class ColumnMarginal:
 
     @property
     def cumulative(self) -> Array:
-        """Distribution function at every value."""
         return np.cumsum(self.counts) / self.known
 
     @property
@@ -39,13 +38,10 @@ class ColumnMarginal:
 
     @property
     def present(self) -> Array:
-        """True for values that occur."""
         return self.counts > 0
 
 
 def marginal(context: Context, at: int, role: Role) -> ColumnMarginal:
-    """Column ``at`` of one table."""
-
     def vocabulary() -> Array:
         values = np.full(context.encoding.cardinality[at], np.nan)
         for table in context.encoding.tables:

@@ -360,16 +360,8 @@ def error_of_v(counts: Array, groups: Array, pairs: tuple[Array, Array], people:
 
     By the delta method, from that of phi**2 + 1 = sum p_ij**2 / (p_i p_j): the influence of a row in cell ij is
     2 r_ij - sum_j p_ij r_ij / p_i - sum_i p_ij r_ij / p_j with r_ij = p_ij / (p_i p_j). It is large where few rows make
-    a link, such as eleven people of a minority who were born abroad. Of independent columns it says nothing.
-
-    Parameters
-    ----------
-    counts, groups : numpy.ndarray
-        As for :func:`corrected_v`.
-    pairs : tuple of numpy.ndarray, each of shape (n_pairs,), int
-        Both columns of each pair.
-    people : int
-        Of whom the rows are.
+    a link, such as eleven people of a minority who were born abroad. Of independent columns it says nothing. Counts and
+    groups are those of :func:`corrected_v`.
     """
     ends = np.append(groups[1:], len(counts))
     most = int((ends - groups).max())

@@ -24,7 +24,8 @@ MAX_LISTED = 600
 
 def correlations(numbers: Array) -> Array:
     """Pearson correlations over the rows where both are known, shape (p, p); NaN where one is constant."""
-    return pd.DataFrame(numbers).corr().to_numpy()
+    found: Array = pd.DataFrame(numbers).corr().to_numpy()
+    return found
 
 
 def _table(a: Array, b: Array, width_a: int, width_b: int) -> Array:

@@ -73,7 +73,6 @@ def _parentage(context: Context) -> Parentage:
 
 
 def _joined_context(context: Context) -> Context:
-    """The context with the columns of its parent beside each row."""
     parentage = _parentage(context)
     train, table = _joined(context.train, parentage["train"]), _joined(context.table, parentage["table"])
     control = None if context.control is None else _joined(context.control, parentage["control"])

@@ -56,7 +56,6 @@ class ToldApart(NamedTuple):
 
 
 def told_apart(context: Context, real: Role) -> ToldApart:
-    """Scores of the discriminator, remembered for this stage."""
     return context.once(("discriminator", real), lambda: _scores(context, real))
 
 

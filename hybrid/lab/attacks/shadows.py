@@ -113,7 +113,6 @@ class Trained:
         return np.array([observe(self.people, table) for table in self.tables], dtype=np.float32)
 
     def person(self, at: int) -> Table:
-        """One of the people."""
         return self.people.take(np.array([at]))
 
 
@@ -128,7 +127,6 @@ def tests(context: Context) -> Trained:
 
 
 def bootstraps(context: Context) -> Trained:
-    """Trainings on samples of control drawn with replacement."""
     count = 2 * context.retrain.bagging
     return context.once("bagged models", lambda: _train(context, "bootstraps", "control", count))
 

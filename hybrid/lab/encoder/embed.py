@@ -98,7 +98,6 @@ class _Embedded(Context):
 
 
 def sphere(n_dimensions: int) -> Space:
-    """Euclidean distance of points."""
     none = np.empty(0)
     return Space(np.arange(n_dimensions), np.zeros(n_dimensions), np.ones(n_dimensions), none, True)
 
@@ -130,7 +129,6 @@ def trained(context: Context) -> tuple[Embedding, ...]:
 
 
 def without_training(context: Context) -> Embedding:
-    """Embedding by a network with random weights, once per context."""
     options = chosen(context)
 
     def make() -> Embedding:

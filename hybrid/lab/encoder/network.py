@@ -36,7 +36,6 @@ class Coded(NamedTuple):
     tokens: Array
 
     def take(self, rows: Array) -> Coded:
-        """These records."""
         return Coded(*(part[rows] for part in self))
 
 
@@ -55,7 +54,6 @@ class InputScales:
 
     @property
     def n_columns(self) -> int:
-        """Number of columns."""
         return len(self.numeric) + len(self.other)
 
     def code(self, records: Encoded, shown: Array) -> Coded:
@@ -172,5 +170,4 @@ def _category_width(categories: int, options: EncoderOptions) -> int:
 
 
 def dimensions(inputs: InputScales, options: EncoderOptions) -> int:
-    """Dimensions of a point."""
     return options.dimensions or min(30, max(8, round(2 * inputs.n_columns / 3)))
