@@ -14,9 +14,8 @@ from hybrid.base.language import ENGLISH, Language, in_language, language_of
 from hybrid.evaluation import REGISTRY
 from hybrid.evaluation.trust import COPIES
 from hybrid.lab.advice import MOST_NAMED, Believing, MetricAdvice, believing
-from hybrid.lab.correlations import agreements, matrix_of
 from hybrid.lab.league import Entry, Judged, League, OrderAgreement
-from hybrid.lab.measurements import NULL, Contestant, title
+from hybrid.lab.measurements import NULL, Contestant, agreements, matrix_of, title
 from hybrid.lab.measures import Share
 from hybrid.lab.plan import GivenTable, LabDesign
 from hybrid.lab.risk import KNOWN as RISK_MODELS

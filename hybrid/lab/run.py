@@ -18,10 +18,9 @@ from hybrid.base.progress import Progress, silent
 from hybrid.comparison.forecast import Forecast, foreseen
 from hybrid.comparison.results import collect, filled_alone, kept_store
 from hybrid.comparison.trial import Workplace
-from hybrid.lab.correlations import correlations
 from hybrid.lab.files import league_json, league_table
 from hybrid.lab.league import League, Overall, league
-from hybrid.lab.measurements import measurements
+from hybrid.lab.measurements import correlations, measurements
 from hybrid.lab.page import render_lab
 from hybrid.lab.plan import GivenTable, LabDesign, LabPlan
 from hybrid.lab.trials import LabTrials, lab_trials

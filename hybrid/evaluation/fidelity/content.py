@@ -104,24 +104,23 @@ def _shares(of: PeopleGroups, table: Table) -> Array:
 
 
 def _means(context: Context, by: PeopleGroups, y: str) -> _Figure:
-    real, there = (_mean_of(by, side, side.frame[y].to_numpy(np.float64, na_value=np.nan)) for side in _sides(context))
+    real, there = (
+        _mean_of(by, side, side.frame[y].to_numpy(np.float64, na_value=np.nan))
+        for side in (context.train, context.table)
+    )
     return _Figure(f"mean {y}", real, there, "")
 
 
 def _value_shares(context: Context, by: PeopleGroups, of: PeopleGroups | None) -> _Figure | None:
     if of is None:
         return None
-    train, table = _sides(context)
+    train, table = context.train, context.table
     marks = of.places(train)
     real = np.array([_mean_of(by, train, (marks == at).astype(np.float64)) for at in range(len(of))])
     # Of two values that mirror each other, such as yes and no, the rarer one.
     at = int(np.lexsort((real.mean(axis=1), -np.ptp(real, axis=1).round(6)))[0])
     there = _mean_of(by, table, (of.places(table) == at).astype(np.float64))
     return _Figure(f"{of.column.name} is {of.labels[at]}", 100 * real[at], 100 * there, PERCENT)
-
-
-def _sides(context: Context) -> tuple[Table, Table]:
-    return context.train, context.table
 
 
 def _mean_of(by: PeopleGroups, table: Table, values: Array) -> Array:
@@ -200,7 +199,7 @@ def _places(context: Context, at: int) -> Array:
     for role in _roles(context):
         ranks, first = np.unique(context.encoded(role).ranks[:, at], return_index=True)
         known = ranks >= 0
-        texts[ranks[known]] = _table(context, role).frame[column.name].iloc[first[known]].astype(str).to_numpy()
+        texts[ranks[known]] = context.records(role).frame[column.name].iloc[first[known]].astype(str).to_numpy()
     place[np.argsort(texts, kind="stable")] = np.arange(size)
     return place
 
@@ -215,14 +214,8 @@ def grouped(context: Context, most: int) -> list[Groups]:
     return context.once(("groups of values", most), find)
 
 
-def _table(context: Context, role: Role) -> Table:
-    found = {"train": context.train, "table": context.table, "control": context.control}[role]
-    assert found is not None
-    return found
-
-
 def _people(context: Context, role: Role) -> int:
-    return n_persons(_table(context, role))
+    return n_persons(context.records(role))
 
 
 def distance_beyond_chance(mine: Array, its: Array, sizes: tuple[int, int]) -> tuple[float, float]:
