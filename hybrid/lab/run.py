@@ -71,27 +71,15 @@ def run_lab(
 ) -> Laboratory:
     """Try every metric on tables with a known leak.
 
-    Parameters
-    ----------
-    folder : Path
-        Where base configurations are relative to.
-    out : Path
-        Private. Gets ``rows.jsonl`` with every trial as soon as it has ended, and then aggregates: ``lab.csv`` with
-        every number, ``correlations.csv`` with how far any two metrics agree, ``league.csv`` and ``league.json`` with
-        what became of each metric, and the page ``lab.html``.
-        Interrupted, the same call continues there.
-    jobs : int
-        Trials at a time, each in its own process.
-    scheduler : str, optional
-        Address of a Dask scheduler on whose workers the trials run instead.
+    Base configurations are relative to ``folder``. The private folder ``out`` gets ``rows.jsonl`` with every trial as
+    soon as it has ended, and then aggregates: ``lab.csv`` with every number, ``correlations.csv`` with how far any two
+    metrics agree, ``league.csv`` and ``league.json`` with what became of each metric, and the page ``lab.html``.
+    Interrupted, the same call continues there. ``jobs`` trials run at a time, each in its own process, or on the
+    workers of the Dask scheduler at an address.
 
-    Raises
-    ------
-    ConfigError
-        A base configuration is wrong, ``out`` holds anything but a laboratory, another process fills it, or a cluster
-        is to share a store in this machine's memory.
-    MissingExtraError
-        The packages of a generator are neither here nor in its environment, and no cluster has them; nothing is run.
+    ConfigError: a base configuration is wrong, ``out`` holds anything but a laboratory, another process fills it, or a
+    cluster is to share a store in this machine's memory. MissingExtraError: the packages of a generator are neither
+    here nor in its environment, and no cluster has them; nothing is run.
     """
     trials = lab_trials(plan, folder)
     if scheduler is None:

@@ -36,7 +36,7 @@ from hybrid.evaluation.price import sizes_of, total_price
 from hybrid.evaluation.run_metrics import metrics_of, remembering
 from hybrid.jobs.audited import Audited
 from hybrid.lab.measurements import SUBJECT
-from hybrid.lab.plan import GivenTable
+from hybrid.lab.plan import FIRST_NULL_SEED, GivenTable
 from hybrid.lab.risk import PLANTED, RiskModel, planted_series, planted_sizes
 from hybrid.lab.run import KIND, Laboratory, write_results
 from hybrid.lab.trials import Cell, LabTrials
@@ -71,8 +71,6 @@ SCALES: dict[str | None, Amount] = {
     "full": Amount((0.005, 0.01, 0.02, 0.05, 0.1, 0.2, 0.5), (1, 2, 3, 4, 5), 40),
 }
 """Amounts by the name of the scale; None: where none is named."""
-FIRST_NULL_SEED = 1_000_000
-"""Trials without a leak have seeds from here on."""
 
 
 @dataclass(frozen=True)

@@ -92,14 +92,7 @@ def epsilon_of(rho: float, delta: float) -> float:
     if rho <= 0:
         return 0.0
     high = rho + 2 * math.sqrt(rho * math.log(1 / delta))  # Bun and Steinke's bound, never below
-    low = 0.0
-    while high - low > 1e-9 * max(1.0, high):
-        middle = (low + high) / 2
-        if delta_of(rho, middle) <= delta:
-            high = middle
-        else:
-            low = middle
-    return high
+    return _halved(0.0, high, lambda epsilon: delta_of(rho, epsilon) > delta, 1e-9)[1]
 
 
 @cache
@@ -111,9 +104,11 @@ def rho_for(epsilon: float, delta: float) -> float:
     return _halved(low, high, lambda rho: delta_of(rho, epsilon) <= delta)[0]
 
 
-def _halved(low: float, high: float, below: Callable[[float], bool]) -> tuple[float, float]:
-    """Bisection: both sides of the point up to which a condition holds."""
+def _halved(low: float, high: float, below: Callable[[float], bool], error: float = 0.0) -> tuple[float, float]:
+    """Bisection: both sides of the point up to which a condition holds; ``error`` is relative above 1."""
     for _ in range(_HALVINGS):
+        if high - low <= error * max(1.0, high):
+            break
         middle = (low + high) / 2
         low, high = (middle, high) if below(middle) else (low, middle)
     return low, high

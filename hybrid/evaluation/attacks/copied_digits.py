@@ -8,7 +8,7 @@ import numpy as np
 import pandas as pd
 
 from hybrid.base.arrays import Array
-from hybrid.evaluation.attacks.membership import Scores, accused, folds, highest, nearness
+from hybrid.evaluation.attacks.membership import Fold, Scores, accused, folds, highest, nearness, of_both_sides
 from hybrid.evaluation.context import Context, Part, Role
 from hybrid.evaluation.engine.threads import in_chunks
 from hybrid.evaluation.families import attack
@@ -149,15 +149,12 @@ def _nearness(context: Context, part: Part, reference: Part) -> Array:
 
 def scores(context: Context) -> Scores:
     """Nearness to the table of training people and people never seen; of several records of a person the highest."""
-    found: tuple[list[Array], list[Array]] = ([], [])
-    rows: tuple[list[Array], list[Array]] = ([], [])
-    for fold in folds(context):
-        for side, whole in enumerate((fold.members, fold.others)):
-            part = _attacked(context, whole)
-            found[side].append(_nearness(context, part, fold.reference))
-            rows[side].append(part.rows)
-    train, control = (np.concatenate(side) for side in found)
-    return highest(context, (train, control), (np.concatenate(rows[0]), np.concatenate(rows[1])))
+
+    def scored(fold: Fold, whole: Part) -> tuple[Array, Array]:
+        part = _attacked(context, whole)
+        return _nearness(context, part, fold.reference), part.rows
+
+    return highest(context, *of_both_sides(context, scored))
 
 
 def copied_digits(context: Context) -> Outcome:
