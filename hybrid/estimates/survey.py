@@ -53,8 +53,7 @@ class Clusters(NamedTuple):
         totals = _sums(self.of, scores, len(self.stratum))
         apart = totals - (_sums(self.stratum, totals, len(number)) / number[:, None])[self.stratum]
         inner = (apart * (number / (number - 1))[self.stratum][:, None]).T @ apart
-        found: Array = inverse @ inner @ inverse
-        return found
+        return np.asarray(inverse @ inner @ inverse)
 
 
 def _sums(groups: Array, values: Array, n: int) -> Array:
@@ -107,8 +106,7 @@ class Survey:
         """True for rows of the survey, shape (n,): all, or those with a weight above 0."""
         if self.weights is None:
             return np.ones(len(frame), dtype=bool)
-        weights: Mask = frame[self.weights].to_numpy(float, na_value=np.nan) > 0
-        return weights
+        return np.asarray(frame[self.weights].to_numpy(float, na_value=np.nan) > 0)
 
     def drawn(self, frame: pd.DataFrame, used: Mask) -> SampledRows | None:
         """Weights and clusters of the rows that an estimate uses; None where no column is named.
@@ -131,5 +129,4 @@ class Survey:
 def _numbers(values: pd.Series) -> Array:
     import pandas as pd
 
-    numbers: Array = pd.factorize(values, use_na_sentinel=False)[0]
-    return numbers
+    return np.asarray(pd.factorize(values, use_na_sentinel=False)[0])

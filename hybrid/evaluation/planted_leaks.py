@@ -228,8 +228,7 @@ def _exposed_people(
     if pool < LEAST_EXPOSED:
         reason = f"the most exposed 1 % are {pool} people, fewer than {LEAST_EXPOSED}"
         return NotComputable(reason, "too_few")
-    chosen: Array = rows[rng.choice(people[:pool], max(round(share * pool), 1), replace=False)]
-    return chosen
+    return np.asarray(rows[rng.choice(people[:pool], max(round(share * pool), 1), replace=False)])
 
 
 def in_ways(first: Leak, *others: Leak) -> Leak:

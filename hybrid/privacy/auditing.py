@@ -82,8 +82,7 @@ def rho_between(low: Array, high: Array, delta: float = 0.0) -> Array:
     inside = _ORDERS * np.log(p) + (1 - _ORDERS) * np.log(q)
     outside = _ORDERS * np.log1p(-p) + (1 - _ORDERS) * np.log1p(-q)
     found = np.logaddexp(inside, outside) / (_ORDERS * (_ORDERS - 1))
-    result: Array = np.where(refutes, np.maximum(found.max(axis=-1), 0.0), 0.0)
-    return result
+    return np.asarray(np.where(refutes, np.maximum(found.max(axis=-1), 0.0), 0.0))
 
 
 def epsilon_of_game(hits: tuple[int, int], runs: tuple[int, int], delta: float, confidence: float) -> float:

@@ -45,8 +45,7 @@ class Cut(NamedTuple):
     control: Array
 
     def sizes(self, side: Role) -> Array:
-        counts: Array = np.bincount(getattr(self, side) + 1, minlength=len(self.labels) + 1)[1:]
-        return counts
+        return np.asarray(np.bincount(getattr(self, side) + 1, minlength=len(self.labels) + 1)[1:])
 
 
 @dataclass(frozen=True)
@@ -74,8 +73,7 @@ class Group:
     def mask(self, side: Role, rows: Array | None = None) -> Mask:
         """True for members, among all records or some ``rows``."""
         places = ((getattr(cut, side), at) for cut, at in self.parts)
-        member: Mask = np.all([(place if rows is None else place[rows]) == at for place, at in places], axis=0)
-        return member
+        return np.asarray(np.all([(place if rows is None else place[rows]) == at for place, at in places], axis=0))
 
 
 class SubgroupMembers(NamedTuple):

@@ -52,8 +52,7 @@ def linkability(context: Context) -> Outcome:
 def _first_of_ties(records: Encoded, spaces: tuple[Space, Space], references: tuple[Columns, Columns], k: int) -> Array:
     """True where both sides share one of their first k nearest rows, as Anonymeter computes it; shape (n,), bool."""
     left, right = (nearest(space, space.place(records), r, k)[1] for space, r in zip(spaces, references, strict=True))
-    hit: Array = np.logical_or.reduce([(left == right[:, [at]]).any(axis=1) for at in range(k)])
-    return hit
+    return np.asarray(np.logical_or.reduce([(left == right[:, [at]]).any(axis=1) for at in range(k)]))
 
 
 def register_linkage(context: Context) -> Outcome:

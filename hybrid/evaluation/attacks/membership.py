@@ -200,8 +200,7 @@ def standardized(context: Context, role: Role, rows: Array) -> Array:
 
 def varying(points: Array) -> Mask:
     """Columns with two values or more, shape (p,)."""
-    found: Mask = points.min(axis=0) < points.max(axis=0) if len(points) else np.zeros(points.shape[1], dtype=bool)
-    return found
+    return np.asarray(points.min(axis=0) < points.max(axis=0) if len(points) else np.zeros(points.shape[1], dtype=bool))
 
 
 def log_density(queries: Array, points: Array) -> Array:
@@ -210,8 +209,7 @@ def log_density(queries: Array, points: Array) -> Array:
     if not p:
         return np.zeros(len(queries))
     root = kernel_root(points)
-    result: Array = log_kernels(root, queries, points) - np.log(n) - np.log(np.diag(root)).sum()
-    return result
+    return np.asarray(log_kernels(root, queries, points) - np.log(n) - np.log(np.diag(root)).sum())
 
 
 def kernel_root(points: Array) -> Array:

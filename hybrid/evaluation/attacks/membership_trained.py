@@ -205,8 +205,7 @@ def _ridge(products: Array, shared: Array, trials: int) -> Array:
     left = trials / 4 - 2 * shrunk @ projected + (shrunk**2) @ values
     freedom = (values / (values + PENALTIES[:, None])).sum(axis=1)
     best = int(np.argmin(left / np.maximum(trials - freedom, 1.0) ** 2))
-    weights: Array = vectors @ shrunk[best]
-    return weights
+    return np.asarray(vectors @ shrunk[best])
 
 
 def auc_of(scores: Array, member: Array, confidence: float) -> Interval:

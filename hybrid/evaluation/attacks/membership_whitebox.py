@@ -52,8 +52,7 @@ def _scores(context: Context, model: KeptModel, part: Part, reference: Table) ->
     if not context.has_persons(part.role):
         return said
     persons = person_groups(context.persons(part.role)[rows])
-    mean: Array = np.bincount(persons, said) / np.bincount(persons)
-    return mean
+    return np.asarray(np.bincount(persons, said) / np.bincount(persons))
 
 
 METRICS = (

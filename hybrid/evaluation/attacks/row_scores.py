@@ -88,8 +88,7 @@ def privacy_score(context: Context) -> Outcome:
 
 def _alpha(rows: Array, records: Array, n_rows: int, n_records: int) -> Array:
     """Density of rows over density of records; shape (n,)."""
-    alpha: Array = ((rows + 0.5) / n_rows) / ((records + 0.5) / n_records)
-    return alpha
+    return np.asarray(((rows + 0.5) / n_rows) / ((records + 0.5) / n_records))
 
 
 def _around(context: Context, rows: Part, part: Part, radius: Array) -> Array:

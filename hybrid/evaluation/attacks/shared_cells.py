@@ -67,8 +67,7 @@ def _cells(context: Context, part: Part, reference: Part) -> RecordValues:
 def _rarity(codes: Array, reference: Array) -> Array:
     """-log of each value's share of the reference, the record itself included, shape (n,)."""
     counts = np.bincount(reference, minlength=int(codes.max(initial=0)) + 1)
-    found: Array = np.log(len(reference) + 1) - np.log(counts[codes] + 1)
-    return found
+    return np.asarray(np.log(len(reference) + 1) - np.log(counts[codes] + 1))
 
 
 def _most_shared(people: RecordValues, references: Array, least: Array | None = None) -> Array:

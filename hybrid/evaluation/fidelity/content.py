@@ -99,8 +99,7 @@ def _is_number(context: Context, name: str) -> bool:
 
 
 def _shares(of: PeopleGroups, table: Table) -> Array:
-    found: Array = np.bincount(of.places(table) + 1, minlength=len(of) + 1)[1:] / max(len(table), 1)
-    return found
+    return np.asarray(np.bincount(of.places(table) + 1, minlength=len(of) + 1)[1:] / max(len(table), 1))
 
 
 def _means(context: Context, by: PeopleGroups, y: str) -> _Figure:
@@ -295,8 +294,7 @@ def corrected_v(counts: Array, groups: Array) -> Array:
     least = np.minimum.outer(corrected, corrected) - 1
     with np.errstate(invalid="ignore", divide="ignore"):
         squared = np.where(least > 0, np.maximum(phi - independent, 0) / least, np.nan)
-    found: Array = np.sqrt(np.minimum(squared, 1))
-    return found
+    return np.asarray(np.sqrt(np.minimum(squared, 1)))
 
 
 def lost_link(context: Context) -> Outcome:
@@ -371,13 +369,11 @@ def error_of_v(counts: Array, groups: Array, pairs: tuple[Array, Array], people:
         influence -= np.nan_to_num(parts.sum(axis=1, keepdims=True) / columns)
     dimensions = np.minimum((rows > 0).sum(axis=(1, 2)), (columns > 0).sum(axis=(1, 2))) - 1
     of_squares = np.sqrt((shares * influence**2).sum(axis=(1, 2)) / max(people, 1)) / np.maximum(dimensions, 1)
-    found: Array = of_squares / (2 * np.maximum(corrected_v(counts, groups)[pairs], LINKED))
-    return found
+    return np.asarray(of_squares / (2 * np.maximum(corrected_v(counts, groups)[pairs], LINKED)))
 
 
 def _first_groups(columns: Sequence[Groups]) -> Array:
-    found: Array = np.cumsum([0, *(of.n for of in columns)])[:-1]
-    return found
+    return np.asarray(np.cumsum([0, *(of.n for of in columns)])[:-1])
 
 
 def _counts(columns: Sequence[Groups], role: Role) -> Array:
@@ -389,8 +385,7 @@ def _counts(columns: Sequence[Groups], role: Role) -> Array:
     n, p = codes.shape
     rows = np.repeat(np.arange(n), p)
     marks = csr_array((np.ones(n * p), (rows, codes.ravel())), shape=(n, size))
-    found: Array = (marks.T @ marks).toarray()
-    return found
+    return np.asarray((marks.T @ marks).toarray())
 
 
 METRICS = (

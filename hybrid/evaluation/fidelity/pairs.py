@@ -24,8 +24,7 @@ MAX_LISTED = 600
 
 def correlations(numbers: Array) -> Array:
     """Pearson correlations over the rows where both are known, shape (p, p); NaN where one is constant."""
-    found: Array = pd.DataFrame(numbers).corr().to_numpy()
-    return found
+    return np.asarray(pd.DataFrame(numbers).corr().to_numpy())
 
 
 def _table(a: Array, b: Array, width_a: int, width_b: int) -> Array:

@@ -34,8 +34,7 @@ def _together(contents: Array, fold: Array, rng: np.random.Generator) -> Array:
     content = pd.factorize(contents)[0]
     counts = np.bincount(content)
     drawn = rng.permutation(len(counts)) % FOLDS
-    folds: Array = np.where(counts[content] <= FREQUENT * len(contents), drawn[content], fold)
-    return folds
+    return np.asarray(np.where(counts[content] <= FREQUENT * len(contents), drawn[content], fold))
 
 
 def _of_persons(persons: Sequence[Array], rng: np.random.Generator) -> Array:

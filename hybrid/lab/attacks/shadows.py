@@ -54,8 +54,7 @@ def _chosen(context: Context) -> Array:
         score = {"random": _any, "rare": _rare, "unlikely": _unlikely}[options.targets]
         values[rows] = score(context)[rows]
     count = min(options.records, len(context.train) // 10)
-    chosen: Array = order[np.argsort(-values[order], kind="stable")[:count]]
-    return chosen
+    return np.asarray(order[np.argsort(-values[order], kind="stable")[:count]])
 
 
 def _any(context: Context) -> Array:
@@ -162,8 +161,7 @@ def _others(context: Context, role: Role, people: Table, source: Table) -> Array
     mine = pd.MultiIndex.from_frame(people.frame[names].astype(object).astype(str))
     theirs = pd.MultiIndex.from_frame(source.frame[names].astype(object).astype(str))
     order = context.encoded(role).order
-    kept: Array = order[~theirs.isin(mine)[order]]
-    return kept
+    return np.asarray(order[~theirs.isin(mine)[order]])
 
 
 MIN_SIDE = 3

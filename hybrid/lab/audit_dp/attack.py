@@ -146,11 +146,9 @@ def _best(sides: tuple[Array, Array], bound: Bound, confidence: float) -> Event:
 def _thresholds(values: Array) -> Array:
     known = np.unique(values)
     at = np.searchsorted(known, np.unique(np.quantile(values, _THRESHOLDS, method="higher")))
-    found: Array = (known[np.maximum(at - 1, 0)] + known[at]) / 2
-    return found
+    return np.asarray((known[np.maximum(at - 1, 0)] + known[at]) / 2)
 
 
 def _gaps(hits: tuple[Array, Array], runs: tuple[int, int]) -> Array:
     p, q = ((count + 0.5) / (n + 1) for count, n in zip(hits, runs, strict=True))
-    found: Array = (p - q) / np.sqrt(p * (1 - p) / runs[0] + q * (1 - q) / runs[1])
-    return found
+    return np.asarray((p - q) / np.sqrt(p * (1 - p) / runs[0] + q * (1 - q) / runs[1]))
