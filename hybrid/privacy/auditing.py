@@ -85,22 +85,6 @@ def rho_between(low: Array, high: Array, delta: float = 0.0) -> Array:
     return np.asarray(np.where(refutes, np.maximum(found.max(axis=-1), 0.0), 0.0))
 
 
-def epsilon_of_game(hits: tuple[int, int], runs: tuple[int, int], delta: float, confidence: float) -> float:
-    """Largest epsilon that a distinguishing game refutes; 0 if none.
-
-    Of runs in which an event, fixed beforehand, occurred on the one and on the other neighbouring table.
-    """
-    return float(epsilon_between(*shares_of_game(hits, runs, confidence), delta))
-
-
-def rho_of_game(hits: tuple[int, int], runs: tuple[int, int], delta: float, confidence: float) -> float:
-    """Largest rho of zCDP that a distinguishing game refutes; 0 if none.
-
-    Parameters as for :func:`epsilon_of_game`; ``delta`` is the probability with which the bound rho may fail.
-    """
-    return float(rho_between(*shares_of_game(hits, runs, confidence), delta))
-
-
 def _largest(refuted: Callable[[float], bool]) -> float:
     """Largest epsilon that is refuted, by bisection; 0 if none is."""
     if not refuted(0.0):

@@ -9,11 +9,12 @@ from typing import Any, Literal
 import numpy as np
 
 from hybrid.base.arrays import Array, Codes, Counts, Mask, Numbers
-from hybrid.privacy.auditing import shares_of_game
+from hybrid.privacy.auditing import epsilon_between, rho_between, shares_of_game
 
 _THRESHOLDS = np.linspace(0, 1, 65)
 """Quantiles of a fact that are looked at as thresholds."""
 
+Quantity = Literal["epsilon", "rho"]
 Bound = Callable[[Array, Array], Array]
 """Lower bounds of what is stated, from bounds of the two frequencies of events."""
 
@@ -43,7 +44,7 @@ class BudgetAttack:
 
     name: str
     """one run, the pair of tables of a game, or the part of the account."""
-    quantity: Literal["epsilon", "rho"]
+    quantity: Quantity
     """What is bounded: epsilon at ``delta``, or rho of zero-concentrated differential privacy but for ``delta``."""
     stated: float
     """The stated bound."""
@@ -104,6 +105,27 @@ class Tally:
     """Runs with the event and all runs: on the table where it was expected more often, and on the other."""
     detail: str
     """The same in words."""
+
+
+@dataclass(frozen=True)
+class StatedBound:
+    """What is stated, as in :class:`BudgetAttack`."""
+
+    quantity: Quantity
+    value: float
+    delta: float
+
+    def between(self, low: Array, high: Array) -> Array:
+        """Lower bounds of it, from bounds of the two frequencies of events."""
+        return (epsilon_between if self.quantity == "epsilon" else rho_between)(low, high, self.delta)
+
+    def beside(self, name: str, lower: float, detail: str) -> BudgetAttack:
+        return BudgetAttack(name, self.quantity, self.value, self.delta, lower, detail)
+
+    def after(self, name: str, tally: Tally, confidence: float) -> BudgetAttack:
+        """Result of a game, whose event was counted."""
+        lower = float(self.between(*shares_of_game(tally.hits, tally.runs, confidence)))
+        return self.beside(name, lower, tally.detail)
 
 
 def play(sides: tuple[Array, Array], bound: Bound, confidence: float) -> Tally:
