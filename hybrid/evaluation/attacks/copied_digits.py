@@ -170,8 +170,8 @@ def copied_digits(context: Context) -> Outcome:
     LevAtt has no reference; here the distance to the nearest row of the table is compared with that to the nearest
     record of half of control that the person is not in, as
     :func:`hybrid.evaluation.attacks.membership.membership` does: people with common numbers have near rows without a
-    leak. The risk is that of :func:`.accusation.accused`, 0 without a leak. The numbers of half of the training records
-    must have 10 digits or more together, so that a copy stands out.
+    leak. The risk is that of :func:`~.membership.accused`, 0 without a leak. The numbers of half of the training
+    records must have 10 digits or more together, so that a copy stands out.
     """
     names = [column.name for column in _columns(context)]
     length = float(np.median(_digits(context, "train").lengths.sum(axis=0))) if names else 0.0

@@ -318,7 +318,7 @@ def membership_subgroups(context: Context) -> Outcome:
     subgroups and both attacks at once (Sidak). Subgroups: categories, quarters of numbers and dates, people rare on
     their quasi-identifiers, and two of these together; only those with at least ``min_cell`` members and 10 others.
     Where searches query a sample of a large table, subgroups that it holds few of are attacked in full
-    (:func:`~.subgroups.in_full`).
+    (:func:`in_full`).
     """
     least = context.options.min_cell
     attacked = [

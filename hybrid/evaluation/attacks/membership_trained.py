@@ -414,11 +414,11 @@ def membership_trained(context: Context) -> Outcome:
 
     Carlini et al. 2022 and Meeus et al. 2023. Up to ``retrain.halves`` trainings repeat the whole process, each on a
     random half of ``retrain.pool`` training people; attacked are the ``retrain.share`` of them least like others, at
-    least 80 (or a quarter of a small pool). One ridge
-    regression learns from what is observed about all of them (:func:`~.observed.observer_of_people`,
-    :func:`~.pooled_scores.pooled_scores`), and is tried on trainings that it has not seen. It is about tables of half
-    the size. Trainings end earlier once the interval holds none of ``retrain.exposed_limits``, and that of random
-    people none of ``retrain.random_limits``; intervals are corrected for looking several times.
+    least 80 (or a quarter of a small pool). One ridge regression learns from what is observed about all of them
+    (:func:`observer_of_people`, :func:`pooled_scores`), and is tried on trainings that it has not seen. It is about
+    tables of half the size. Trainings end earlier once the interval holds none of ``retrain.exposed_limits``, and that
+    of random people none of ``retrain.random_limits``; intervals are corrected for looking several times.
+
     Of linked tables all are made again, and people are attacked with their rows in all of them
     (:class:`~hybrid.evaluation.people_in_tables.LinkedPeople`).
     ``details.detected`` has the share of members found at 1 % and 0.1 % false alarms, which chance finds in the same

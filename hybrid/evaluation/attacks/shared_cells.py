@@ -139,7 +139,7 @@ def shared_cells(context: Context) -> Outcome:
     row is found that is made of parts of several people, of whom each has only a few cells in it.
 
     The reference is half of control, for people of the other half and of half of train; then the other way round, as
-    for :func:`hybrid.evaluation.attacks.membership.membership`. The risk is that of :func:`.accusation.accused`, 0
+    for :func:`hybrid.evaluation.attacks.membership.membership`. The risk is that of :func:`~.membership.accused`, 0
     without a leak.
     """
     return accused(context, *scores(context))
