@@ -111,7 +111,6 @@ def relative_change(ours: float, alone: float, sign: int, least: float) -> float
 
 
 def stage_means(results: Results) -> list[StageMeans]:
-    """Means of the headline metrics at every stage."""
     found = []
     for column in headlines(results):
         matrices = {

@@ -190,6 +190,5 @@ def _weights(asked: Array, design: Array, solved: Array) -> tuple[Array, Array]:
 def effects(
     columns: Mapping[str, Range], levels: pd.DataFrame, matrices: Mapping[str, Array], overlap: float = 0.0
 ) -> list[MetricEffects]:
-    """:func:`metric_effects` of several metrics, each with its range."""
     models: dict[bytes, EffectModel] = {}
     return [metric_effects(name, levels, matrices[name], models, overlap, within) for name, within in columns.items()]

@@ -74,8 +74,7 @@ def _lag(found: Contest, criterion: Criterion, chosen: int, left: Mask) -> Lag:
 
 def _behind(criterion: Criterion, chosen: int, left: Mask) -> Array:
     others = left & (np.arange(len(left)) != chosen)
-    behind: Array = criterion.good[others] - criterion.good[chosen]
-    return behind
+    return np.asarray(criterion.good[others] - criterion.good[chosen])
 
 
 def _level(found: Contest, others: int) -> float:

@@ -84,8 +84,7 @@ class Criterion:
 
     @property
     def means(self) -> Array:
-        means: Array = self.good.mean(axis=1)
-        return means
+        return np.asarray(self.good.mean(axis=1))
 
     def as_good(self, among: Mask, overlap: float) -> Mask:
         """Configurations as good as the best of some, one or more, with a correlation of two seeds of ``overlap``."""
@@ -97,8 +96,7 @@ class Criterion:
             errors = np.nan_to_num(np.hypot(self.errors, self.errors[best]))
             bounds = errors * quantile(ONE_SIDED)
         lag = self.means[best] - self.means
-        found: Mask = among & (lag <= np.maximum(self.margin - bounds, errors) + NOISE)
-        return found
+        return np.asarray(among & (lag <= np.maximum(self.margin - bounds, errors) + NOISE))
 
     def mean_of(self, configuration: int, family: int, overlap: float) -> Estimate:
         """Mean of a configuration over the seeds; the wide interval holds for ``family`` of them together."""
@@ -118,16 +116,14 @@ class Criterion:
         means, spread = gains.mean(axis=2), gains.std(axis=2, ddof=1)
         # The same with every seed: the next seed may show a spread.
         varies = spread > NOISE * np.abs(means)
-        found: Mask = varies & (means > spread * half_interval(seeds, level, overlap)) & (means > margin + NOISE)
-        return found
+        return np.asarray(varies & (means > spread * half_interval(seeds, level, overlap)) & (means > margin + NOISE))
 
     def ahead(self, overlap: float) -> Mask:
         """Pairs in which the first is better by more than the margin and by its own one-sided bound, shape (n, n)."""
         gains = self.good[:, None] - self.good[None]
         seeds = gains.shape[2]
         half = gains.std(axis=2, ddof=1) * half_interval(seeds, ONE_SIDED, overlap) if seeds > 1 else 0.0
-        found: Mask = gains.mean(axis=2) > np.maximum(half, self.margin + NOISE)
-        return found
+        return np.asarray(gains.mean(axis=2) > np.maximum(half, self.margin + NOISE))
 
 
 @dataclass(frozen=True)
@@ -277,8 +273,7 @@ def _severity(results: Results) -> Array:
     given = results.ok.get("verdict", pd.Series("", index=results.ok.index))
     places = given.map({verdict: at for at, verdict in enumerate(SEVERITY)})
     worst = places.groupby(results.ok["configuration"]).max()
-    severity: Array = worst.reindex(results.configurations.index).fillna(len(SEVERITY)).to_numpy(int)
-    return severity
+    return np.asarray(worst.reindex(results.configurations.index).fillna(len(SEVERITY)).to_numpy(int))
 
 
 @dataclass(frozen=True)
@@ -321,7 +316,6 @@ class RankedConfiguration:
 
 
 def best_per_metric(results: Results, columns: Sequence[ResultColumn]) -> list[BestByMetric]:
-    """Best configuration by each metric that varies."""
     found = []
     names = list(results.configurations.index)
     for column in columns:

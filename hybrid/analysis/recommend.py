@@ -196,7 +196,6 @@ class Answers:
 
 
 def answer(results: Results) -> Answers:
-    """Compute all statistics of a comparison."""
     columns = [column for column in results.columns.values() if column.stage == "synthetic"]
     ranges = {column.name: column.range for column in columns}
     matrices = {name: results.matrix(name) for name in ranges}

@@ -70,7 +70,6 @@ class ModelFormula:
 
     @property
     def columns(self) -> tuple[str, ...]:
-        """All columns that it names."""
         return (*((self.time,) if self.time else ()), self.outcome, *self.predictors)
 
 
@@ -106,17 +105,11 @@ class Design:
 
     @classmethod
     def of(cls, formula: ModelFormula, frame: pd.DataFrame, least: int = 1, survey: Survey = Survey()) -> Self:  # noqa: B008
-        """Choose the model, and the levels of categorical columns.
+        """Choose the model, and the levels of categorical columns, by the real table where there is one.
 
-        Parameters
-        ----------
-        frame : pandas.DataFrame
-            The table that decides: the real one, where there is one.
-        least : int
-            Levels of fewer rows have no coefficient of their own. They count as ``other``, or as the reference where
-            all of them together have fewer rows. The reference is the first of the others in alphabetical order.
-        survey : Survey, optional
-            Columns that say how the rows were drawn.
+        Levels of fewer than ``least`` rows have no coefficient of their own. They count as ``other``, or as the
+        reference where all of them together have fewer rows. The reference is the first of the others in alphabetical
+        order.
         """
         problems = [*_unusable(formula, frame), *survey.problems(formula.text, formula.columns, frame)]
         if problems:

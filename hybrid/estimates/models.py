@@ -81,22 +81,16 @@ def _freedom(design: Design, numbers: Numbers) -> float:
 
 
 def propensities(inputs: Array, labels: Array) -> Array:
-    """Fitted chances of a logistic regression, shape (n,); the labels where the inputs separate them.
+    """Fitted chances of a logistic regression of labels 0 and 1, shape (n,); the labels where the inputs separate them.
 
-    Parameters
-    ----------
-    inputs : numpy.ndarray, shape (n, p)
-        Without an intercept; none follows from others.
-    labels : numpy.ndarray, shape (n,)
-        0 or 1.
+    Inputs, shape (n, p), have no intercept, and none follows from others.
     """
     x = np.column_stack([np.ones(len(inputs)), inputs])
     try:
         found = _logistic(x, Numbers(x, labels, np.empty(0)))[0]
     except NotEstimable:
         return labels
-    chances: Array = 1 / (1 + np.exp(-np.clip(x @ found, -500, 500)))
-    return chances
+    return np.asarray(1 / (1 + np.exp(-np.clip(x @ found, -500, 500))))
 
 
 def _linear(x: Array, numbers: Numbers) -> tuple[Array, Array]:
@@ -113,8 +107,7 @@ def _logistic(x: Array, numbers: Numbers) -> tuple[Array, Array]:
     weights = _mean_one(numbers)
 
     def chances(found: Array) -> Array:
-        likely: Array = 1 / (1 + np.exp(-np.clip(x @ found, -500, 500)))
-        return likely
+        return np.asarray(1 / (1 + np.exp(-np.clip(x @ found, -500, 500))))
 
     def steps(found: Array) -> tuple[float, Array, Array]:
         score, chance = x @ found, chances(found)
@@ -144,8 +137,7 @@ def _cox(x: Array, numbers: Numbers) -> tuple[Array, Array]:
 def _mean_one(numbers: Numbers) -> Array:
     if numbers.drawn is None:
         return np.ones(len(numbers.inputs))
-    weights: Array = numbers.drawn.weights / numbers.drawn.weights.mean()
-    return weights
+    return np.asarray(numbers.drawn.weights / numbers.drawn.weights.mean())
 
 
 def _decided(inverse: Array) -> None:
@@ -248,8 +240,7 @@ class PartialLikelihood:
         until = self._so_far(self._over_events(times))
         own = self._so_far(self._over_events(_beside(self._lost, times) * times))
         mine = own[self._after] - own[self._first]
-        found: Array = until[self._after] - np.where(_beside(self._event, mine), mine, 0.0)
-        return found
+        return np.asarray(until[self._after] - np.where(_beside(self._event, mine), mine, 0.0))
 
     def _over_events(self, values: Array) -> Array:
         found = np.zeros((len(self._x), *values.shape[1:]))

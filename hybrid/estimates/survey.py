@@ -53,8 +53,7 @@ class Clusters(NamedTuple):
         totals = _sums(self.of, scores, len(self.stratum))
         apart = totals - (_sums(self.stratum, totals, len(number)) / number[:, None])[self.stratum]
         inner = (apart * (number / (number - 1))[self.stratum][:, None]).T @ apart
-        found: Array = inverse @ inner @ inverse
-        return found
+        return np.asarray(inverse @ inner @ inverse)
 
 
 def _sums(groups: Array, values: Array, n: int) -> Array:
@@ -82,7 +81,6 @@ class Survey:
 
     @property
     def columns(self) -> dict[str, str]:
-        """Named columns, by what they are."""
         return {what: name for what, name in vars(self).items() if name is not None}
 
     @property
@@ -108,18 +106,12 @@ class Survey:
         """True for rows of the survey, shape (n,): all, or those with a weight above 0."""
         if self.weights is None:
             return np.ones(len(frame), dtype=bool)
-        weights: Mask = frame[self.weights].to_numpy(float, na_value=np.nan) > 0
-        return weights
+        return np.asarray(frame[self.weights].to_numpy(float, na_value=np.nan) > 0)
 
     def drawn(self, frame: pd.DataFrame, used: Mask) -> SampledRows | None:
         """Weights and clusters of the rows that an estimate uses; None where no column is named.
 
-        Parameters
-        ----------
-        frame : pandas.DataFrame, n rows
-            Rows of the survey.
-        used : numpy.ndarray, shape (n,), bool
-            Rows that the estimate uses; the clusters of the others count, too.
+        Clusters of rows of the survey that it does not use count, too.
         """
         import pandas as pd
 
@@ -137,5 +129,4 @@ class Survey:
 def _numbers(values: pd.Series) -> Array:
     import pandas as pd
 
-    numbers: Array = pd.factorize(values, use_na_sentinel=False)[0]
-    return numbers
+    return np.asarray(pd.factorize(values, use_na_sentinel=False)[0])

@@ -137,7 +137,6 @@ class ChangedContext(Context):
         return distances[:, :k].copy(), index[:, :k].copy()
 
     def _near_people(self, asked: Part, references: Part, k: int) -> Search:
-        """Nearest people of the table's rows: of changed rows anew."""
         found = self._before(asked, references, k)
         at = np.flatnonzero(np.isin(asked.rows, self._changed))
         anew = super().nearest(Part(asked.role, ("changed", asked.key), asked.rows[at]), references, k, None)
@@ -146,7 +145,6 @@ class ChangedContext(Context):
         return found
 
     def _near_the_table(self, asked: Part, references: Part, k: int) -> Search:
-        """Nearest rows of the table, among old and changed ones."""
         distances, index = self._before(asked, references, k)
         lost = np.flatnonzero(np.isin(index, self._changed).any(axis=1))
         people = self.place(asked)

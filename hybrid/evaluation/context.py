@@ -200,7 +200,6 @@ class Context:
         """How many records of a part were asked about since this was last cleared, and of how many."""
 
     def compared_with(self, train: Table, control: Table | None) -> Context:
-        """The same context for other training and control records."""
         what = train, control, self.table, self.options, self.seed, self.stage, self.share
         known = Making(rules=self.making.rules, redrawn=self.making.redrawn, learned=self.making.learned)
         return Context(*what, progress=self.progress, making=known)
@@ -220,12 +219,10 @@ class Context:
 
     @property
     def schema(self) -> Schema:
-        """The columns of all tables."""
         return self.train.schema
 
     @property
     def targets(self) -> list[str]:
-        """Columns whose prediction is measured."""
         chosen = self.options.targets
         return self.schema.targets if chosen is None else list(chosen)
 
@@ -268,11 +265,9 @@ class Context:
         return [self.train, control, self.table]
 
     def records(self, role: Role) -> Table:
-        """One of :attr:`tables`."""
         return self.tables[ROLES.index(role)]
 
     def encoded(self, role: Role) -> Encoded:
-        """One table in the coding."""
         return self.encoding.tables[ROLES.index(role)]
 
     def persons(self, role: Role) -> Codes:
@@ -326,13 +321,11 @@ class Context:
         return rng_for(self.seed, name)
 
     def once(self, key: Hashable, compute: Callable[[], T]) -> T:
-        """``compute()``, remembered for this stage."""
         if key not in self._own:
             self._own[key] = compute()
         return cast(T, self._own[key])
 
     def has(self, key: Hashable) -> bool:
-        """True if a result is remembered for this stage."""
         return key in self._own
 
     def once_for_all_stages(self, key: Hashable, compute: Callable[[], T]) -> T:
@@ -341,6 +334,14 @@ class Context:
         if share is None:
             return self.once(("real", key), compute)
         return self.once(("real", key), lambda: cast(T, share(fingerprint(self.people_fingerprint, key), compute)))
+
+    def once_for_asked(self, key: Hashable, compute: Callable[[], T], *parts: Part) -> T:
+        """:meth:`once_for_all_stages`, of the records of parts that searches query, by default of train and control.
+
+        How many they are depends on the tables of the stage: a result is remembered for each number.
+        """
+        asked = (len(self.asked(part).rows) for part in parts or map(self.whole, PEOPLE))
+        return self.once_for_all_stages((key, *asked), compute)
 
     @cached_property
     def people_fingerprint(self) -> str:
@@ -372,7 +373,6 @@ class Context:
         return euclidean(self.encoding)
 
     def place(self, part: Part) -> Columns:
-        """Some rows in E1."""
         return self.once(
             ("place", part.role, part.key), lambda: self.space.place(self.encoded(part.role).take(part.rows))
         )
@@ -515,12 +515,10 @@ class Context:
         return cut is not None and n <= limit and n <= 2 * sum(len(piece.rows) for piece in cut)
 
     def whole(self, role: Role) -> Part:
-        """All rows of a table."""
         return Part(role, "all", np.arange(len(self.encoded(role))))
 
 
 def person_of_rows(context: Context, role: Role) -> Codes:
-    """Number of each row's person; shape (n,), int64."""
     return person_groups(context.persons(role))
 
 

@@ -70,7 +70,6 @@ def displayed(metric: str, outcome: Measure) -> Measure:
 
 
 def displayed_evaluation(evaluation: Evaluation) -> Evaluation:
-    """An evaluation with the measures of :func:`displayed`."""
     return replace(evaluation, metrics=tuple(_result(metric) for metric in evaluation.metrics))
 
 

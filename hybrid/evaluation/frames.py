@@ -28,38 +28,14 @@ def measure(
     options: EvaluateOptions | None = None,
     seed: int = 0,
 ) -> list[MetricResult]:
-    """One metric of a table against the records it was made from.
+    """One metric of a table against the records it was made from; several results for a metric per column.
 
-    Parameters
-    ----------
-    name : str
-        A name of the registry.
-    train, control, table : pandas.DataFrame
-        Training rows, control rows that no generator has seen (or None), and the table to judge, with the same
-        columns (in any order).
-        Numbers, booleans and datetimes by dtype; everything else is categorical. Not modified.
-    quasi_identifiers, sensitive, targets : sequence of str
-        What the columns are, for the metrics that need to know.
-    person : sequence of str
-        Columns that say whose a row is; they are not compared.
-    options : EvaluateOptions
-        As in a config; defaults if not given.
-    seed : int
-        Of every random choice.
+    Training rows, control rows that no generator has seen (or None), and the table to judge have the same columns, in
+    any order: numbers, booleans and datetimes by dtype; everything else is categorical. ``person`` names the columns
+    that say whose a row is; they are not compared.
 
-    Returns
-    -------
-    list of MetricResult
-        One, or one per column for a metric per column.
-
-    Raises
-    ------
-    ValueError
-        The tables do not have the same columns.
-    ConfigError
-        The options or roles name a column that does not exist.
-    KeyError
-        There is no metric of this name.
+    ValueError: the tables do not have the same columns. ConfigError: the options or roles name a column that does not
+    exist. KeyError: there is no metric of this name.
     """
     metric = REGISTRY[name]
     frames = [frame for frame in (train, control, table) if frame is not None]

@@ -112,20 +112,8 @@ class Leak:
     def plant(self, context: Context, share: float, rng: np.random.Generator) -> Planted | NotComputable:
         """Replace random rows of the stage's table by leaked ones.
 
-        Parameters
-        ----------
-        context : Context
-            The tables.
-        share : float
-            Size of the leak in (0, 1]: of the table's rows; of the most exposed people for ``exposed``; of the people
-            with several rows for ``histories``; without meaning for ``group``.
-        rng : numpy.random.Generator
-            Chooses people, noise and replaced rows.
-
-        Returns
-        -------
-        Planted or NotComputable
-            A table of as many rows, and those replaced; why this leak cannot be planted.
+        ``share`` is that of the table's rows; of the most exposed people for ``exposed``; of the people with several
+        rows for ``histories``; without meaning for ``group``.
         """
         planted = self.plant_nested(context, [share], rng)
         return planted if isinstance(planted, NotComputable) else planted[0]
@@ -240,12 +228,10 @@ def _exposed_people(
     if pool < LEAST_EXPOSED:
         reason = f"the most exposed 1 % are {pool} people, fewer than {LEAST_EXPOSED}"
         return NotComputable(reason, "too_few")
-    chosen: Array = rows[rng.choice(people[:pool], max(round(share * pool), 1), replace=False)]
-    return chosen
+    return np.asarray(rows[rng.choice(people[:pool], max(round(share * pool), 1), replace=False)])
 
 
 def in_ways(first: Leak, *others: Leak) -> Leak:
-    """One kind of leak, planted in several ways."""
     return replace(first, others=others)
 
 
@@ -330,7 +316,6 @@ def _noisy(context: Context, rows: Array, rng: np.random.Generator) -> pd.DataFr
 
 
 def _redrawn(context: Context, frame: pd.DataFrame, count: int, rng: np.random.Generator) -> pd.DataFrame:
-    """Records with so many redrawn categories, others in each."""
     names = _categories(context)
     redrawn = rng.permuted(np.tile(np.arange(len(names)) < count, (len(frame), 1)), axis=1)
     donors = rng.integers(len(context.train), size=len(frame))
@@ -378,7 +363,6 @@ def _rotated(context: Context, rows: Array, rng: np.random.Generator) -> pd.Data
 
 
 def _recoded(context: Context, rows: Array, rng: np.random.Generator) -> pd.DataFrame:
-    """Records with exchanged categories, in all records alike."""
     frame = context.train.take(rows).frame.copy()
     for name in _categories(context):
         values = pd.Index(context.train.frame[name].dropna().unique())
@@ -399,7 +383,6 @@ def _moved(column: Column, values: pd.Series, source: pd.Series, noise: Array) -
 
 
 def _on_grid(column: Column, values: pd.Series) -> pd.Series:
-    """Numbers with as many decimals as the column has."""
     decimals = decimals_of(column)
     return values if decimals is None else values.round(decimals)
 
@@ -419,7 +402,6 @@ def _drawn(table: Table, n: int, rng: np.random.Generator) -> pd.DataFrame:
 
 
 def _halves(context: Context, rows: Array, others: pd.DataFrame) -> pd.DataFrame:
-    """Rows with half of the columns of others."""
     frame, n = context.train.take(rows).frame, len(rows)
     own = _own_halves(context)[rows % HALVES]
     order = np.where(own, np.arange(n)[:, None], n + np.arange(n)[:, None])
@@ -432,7 +414,6 @@ def _known_and_secret(context: Context, rows: Array, rng: np.random.Generator) -
 
 
 def _replaced(table: Table, rows: Array, values: pd.DataFrame) -> Table:
-    """The table with other values in some rows, in the columns of ``values`` alone."""
     order = np.arange(len(table))
     order[rows] = len(table) + np.arange(len(rows))
     columns = {

@@ -142,7 +142,6 @@ def _prices() -> dict[str, Price]:
 
 
 def networks(options: EvaluateOptions) -> int:
-    """Encoders in whose space a metric is computed."""
     encoder = options.encoder
     return 1 if encoder is None or encoder.engine == "untrained" else 1 + encoder.encoders
 

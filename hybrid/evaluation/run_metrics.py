@@ -189,14 +189,9 @@ def remembering(results: dict[str, Any]) -> Share:
 def metrics_of(options: EvaluateOptions, asked: Collection[str] | None = None) -> list[Metric]:
     """Metrics that the options request, in the order of the registry.
 
-    Parameters
-    ----------
-    options : EvaluateOptions
-        ``metrics`` names all; else ``families``, the sections that switch metrics on, and ``also`` count.
-    asked : collection of str, optional
-        Metrics that a run is for (:func:`hybrid.publication.asked.asked_by`), default ones or not. Of the families
-        these are computed, and the default ones that a section of the options switches on. Not given: every default
-        metric is computed.
+    ``metrics`` names all; else ``families``, the sections that switch metrics on, and ``also`` count. ``asked`` are
+    those that a run is for (:func:`hybrid.publication.asked.asked_by`), default ones or not: of the families these are
+    computed, and the default ones that a section of the options switches on. Not given: every default metric is.
     """
     named, alone = options.named, options.metrics is not None and not options.asks_for_all
     every_default = asked is None or options.asks_for_all

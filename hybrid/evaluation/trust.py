@@ -98,7 +98,6 @@ class TrustLeague(BaseModel):
 
     @property
     def words(self) -> str:
-        """Name and tables, for messages."""
         return f"the laboratory {self.name} (on {', '.join(self.tables)})"
 
     def to_json(self, metrics: Iterable[tuple[str, str | None]]) -> dict[str, Any]:

@@ -22,7 +22,6 @@ LOOPS = (
     "hybrid.evaluation.engine.kernels",
     "hybrid.evaluation.engine.block_kernels",
     "hybrid.evaluation.engine.digit_kernels",
-    "hybrid.evaluation.engine.left_out_kernels",
     "hybrid.evaluation.engine.search_kernels",
 )
 """Modules of compiled loops."""

@@ -32,7 +32,6 @@ class Noticed:
 
     @property
     def words(self) -> str:
-        """The kind and the size."""
         part = f", in {self.series} of {self.of} ways" if self.series < self.of else ""
         return f"{KNOWN[self.risk].title.lower()} from {self.size} on{part}"
 
@@ -82,7 +81,6 @@ class Believing:
 
 
 def believing(found: League) -> tuple[Believing, ...]:
-    """Metrics to believe on each table of a league."""
     return tuple(_about(table, [e for e in found.entries if e.data == table]) for table in found.tables)
 
 

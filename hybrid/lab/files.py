@@ -99,7 +99,6 @@ def _kinds(about: Believing) -> Iterator[dict[str, Any]]:
 
 
 def league_table(found: League) -> pd.DataFrame:
-    """The league as rows of table and metric, the best first."""
     return pd.DataFrame([_row(entry) for entry in found.entries])
 
 

@@ -119,7 +119,6 @@ class Removal:
 
     @property
     def is_certain(self) -> bool:
-        """True if the interval does not hold 0."""
         return self.low is not None and self.high is not None and not self.low <= 0 <= self.high
 
 
@@ -201,11 +200,9 @@ class Entry:
 
     @property
     def is_printed(self) -> bool:
-        """True for a number as a paper prints it."""
         return is_printed(self.contestant)
 
     def on(self, *risks: str) -> list[Judged]:
-        """Its tracks of some risk models."""
         return [each for each in self.judged if each.track.risk in risks]
 
     @property
@@ -244,12 +241,10 @@ class League:
 
     @property
     def tables(self) -> list[str]:
-        """Names of the tables."""
         return list(dict.fromkeys(entry.data for entry in self.entries))
 
 
 def league(trials: LabTrials, found: pd.DataFrame, overall: Overall = over_all_kinds) -> League:
-    """Judge every metric."""
     compared = found[found["excess"].notna()]
     groups: Groups = dict(iter(compared.groupby(["data", "risk", "series", "contestant"], sort=False)))
     pairs: list[Pair] = list(dict.fromkeys(zip(compared["data"], compared["contestant"], strict=True)))

@@ -1,4 +1,4 @@
-"""Measurements of the laboratory as one long table.
+"""Measurements of the laboratory as one long table, and correlations between metrics for each kind of leak.
 
 One row per trial and contestant: a metric, a metric and the column that it is about, or its number as printed. What has
 no control gets the trials without a leak as its yardstick.
@@ -10,6 +10,7 @@ import math
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from itertools import combinations
 from typing import Any, NamedTuple, Self
 
 import numpy as np
@@ -46,7 +47,6 @@ class Contestant(NamedTuple):
 
 
 def is_printed(name: str) -> bool:
-    """True for a number as a paper prints it."""
     return bool(Contestant.parse(name).form)
 
 
@@ -144,7 +144,6 @@ def _names(trials: LabTrials, data: str) -> set[str]:
 
 
 def _compare(found: Mapping[str, Sequence[_Trial]], without_leak: str) -> None:
-    """Fill the excess of one table's numbers as printed."""
     yardsticks: dict[Contestant, dict[int, float]] = {}
     for trial in found[without_leak]:
         for contestant, numbers in trial.numbers.items():
@@ -175,3 +174,67 @@ def _numbers(row: Mapping[str, Any]) -> Iterator[tuple[Contestant, dict[str, flo
         for form in (*REGISTRY[metric].printed, *REGISTRY[metric].printed_safe):
             if (value := row.get(printed_column(form, name))) is not None:
                 yield Contestant(metric, column, form), {"value": value}
+
+
+CORRELATION_COLUMNS = ("data", "risk", "one", "other", "correlation", "trials")
+"""Columns of :func:`correlations`, and of ``correlations.csv``."""
+LEAST_TRIALS = 5
+"""Trials in common below which two metrics are not compared."""
+CORRELATION_DIGITS = 6
+
+
+class Agreement(NamedTuple):
+    """Agreement of the metrics under one kind of leak."""
+
+    risk: str
+    pairs: int
+    median: float
+    """Of the correlations of all pairs."""
+    least: tuple[str, str, float]
+    """The two metrics that disagree most, and their correlation."""
+
+
+def correlations(found: pd.DataFrame) -> pd.DataFrame:
+    """Spearman's rank correlation of any two metrics over the trials of each kind of leak.
+
+    Of their excess, which is larger the more a metric finds, whichever direction its own number has. What both owe to
+    the leak is in it. A trial without a leak that several series of a kind share counts once. Pairs of which one never
+    changes have none, nor have numbers as printed.
+    """
+    own = found[found["excess"].notna() & ~found["contestant"].map(is_printed).astype(bool)]
+    rows = [row for key, part in own.groupby(["data", "risk"], sort=False) for row in _of_kind(key, part)]
+    return pd.DataFrame(rows, columns=list(CORRELATION_COLUMNS))
+
+
+def _of_kind(key: tuple[str, str], part: pd.DataFrame) -> Iterator[tuple[str, str, str, str, float, int]]:
+    shared = part.assign(series=part["series"].where(part["position"] > 0, ""))
+    once = shared.drop_duplicates(["series", "position", "seed", "contestant"])
+    names = list(dict.fromkeys(once["contestant"]))
+    table = once.pivot(index=["series", "position", "seed"], columns="contestant", values="excess")[names]
+    matrix = table.corr(method="spearman", min_periods=LEAST_TRIALS).to_numpy()
+    known = table.notna().to_numpy(dtype=np.int64)
+    trials = known.T @ known
+    for one, other in combinations(range(len(names)), 2):
+        if not np.isnan(matrix[one, other]):
+            value = round(float(matrix[one, other]), CORRELATION_DIGITS)
+            yield (*key, names[one], names[other], value, int(trials[one, other]))
+
+
+def agreements(table: pd.DataFrame) -> list[Agreement]:
+    said = []
+    for risk, part in table.groupby("risk", sort=False):
+        least = part.loc[part["correlation"].idxmin()]
+        pair = str(least["one"]), str(least["other"]), float(least["correlation"])
+        said.append(Agreement(str(risk), len(part), float(part["correlation"].median()), pair))
+    return said
+
+
+def matrix_of(table: pd.DataFrame, risk: str, names: Sequence[str]) -> pd.DataFrame:
+    """Correlations of one kind of leak as a symmetric matrix, NaN where there is none.
+
+    In the order of the names; those without any correlation are left out.
+    """
+    part = table[table["risk"] == risk]
+    kept = [name for name in names if name in set(part["one"]) | set(part["other"])]
+    half = part.pivot(index="one", columns="other", values="correlation").reindex(index=kept, columns=kept)
+    return half.where(half.notna(), half.T)

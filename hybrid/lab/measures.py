@@ -11,6 +11,7 @@ from statistics import NormalDist
 from typing import NamedTuple
 
 import numpy as np
+from scipy.optimize import isotonic_regression
 from scipy.stats import kendalltau, rankdata
 from scipy.stats import t as student
 
@@ -72,20 +73,8 @@ def noticed(low: Array) -> Array:
 
 
 def isotonic(values: Array) -> Array:
-    """Least-squares rising fit along the last axis, all weights equal.
-
-    The max-min formula, max over s <= i of min over t >= i of the mean of values s..t (Barlow et al. 1972), which
-    pooling adjacent violators computes one row at a time.
-    """
-    n = values.shape[-1]
-    sums = np.concatenate([np.zeros((*values.shape[:-1], 1)), np.cumsum(values, axis=-1)], axis=-1)
-    start, end = np.arange(n)[:, None], np.arange(n)[None, :]
-    lengths = np.where(end >= start, end - start + 1, 1)
-    means = np.where(end >= start, (sums[..., None, 1:] - sums[..., :-1, None]) / lengths, np.inf)
-    # From the last level downwards: least mean of s..t over t >= i.
-    least = np.minimum.accumulate(means[..., ::-1], axis=-1)[..., ::-1]
-    least = np.where(end >= start, least, -np.inf)
-    return np.asarray(least.max(axis=-2))
+    """Least-squares rising fit of each row, all weights equal."""
+    return np.array([isotonic_regression(row).x for row in values])
 
 
 def sensitivity(told: Array, rng: np.random.Generator) -> Sensitivity:

@@ -14,9 +14,8 @@ from hybrid.base.language import ENGLISH, Language, in_language, language_of
 from hybrid.evaluation import REGISTRY
 from hybrid.evaluation.trust import COPIES
 from hybrid.lab.advice import MOST_NAMED, Believing, MetricAdvice, believing
-from hybrid.lab.correlations import agreements, matrix_of
 from hybrid.lab.league import Entry, Judged, League, OrderAgreement
-from hybrid.lab.measurements import NULL, Contestant, title
+from hybrid.lab.measurements import NULL, Contestant, agreements, matrix_of, title
 from hybrid.lab.measures import Share
 from hybrid.lab.plan import GivenTable, LabDesign
 from hybrid.lab.risk import KNOWN as RISK_MODELS
@@ -32,7 +31,6 @@ TURNED, KEPT = 0.3, 0.7
 
 
 def answer(found: League) -> list[str]:
-    """The findings of every table in a few sentences."""
     nothing = "Nothing was measured: no trial ended well, or no metric gave a number to compare."
     sentences = [] if found.tables else [nothing]
     for table in found.tables:
@@ -43,7 +41,6 @@ def answer(found: League) -> list[str]:
 
 
 def answer_on_given(found: League, given: GivenTable) -> list[str]:
-    """The metrics to believe on a table from elsewhere, in a few sentences."""
     if not found.tables:
         return answer(found)
     (about,) = believing(found)
@@ -84,14 +81,12 @@ def _as_it_is(found: League, given: GivenTable) -> str:
 
 
 def named(contestants: Sequence[str]) -> str:
-    """The first metrics, and how many more there are."""
     shown = [title(name) for name in contestants[:MOST_NAMED]]
     more = len(contestants) - len(shown)
     return _listed([*shown, f"{more} more"] if more else shown)
 
 
 def transfer(each: OrderAgreement) -> dict[str, Any]:
-    """A comparison of two risk models for the page."""
     return {
         "one": _where(each.one),
         "other": _where(each.other),

@@ -126,13 +126,11 @@ class LabPlan(Options):
 
     @property
     def risk_models(self) -> dict[str, tuple[RiskModel, Options]]:
-        """Risk models that are tried, with their sections."""
         sections = {name: getattr(self.risk, name) for name in REGISTRY}
         return {name: (REGISTRY[name], options) for name, options in sections.items() if options is not None}
 
     @property
     def null_seed_numbers(self) -> tuple[int, ...]:
-        """Seeds of the null trials."""
         return tuple(range(FIRST_NULL_SEED, FIRST_NULL_SEED + self.null_seeds))
 
     def records(self, table: str) -> int | None:
@@ -158,18 +156,7 @@ class LabPlan(Options):
 
 
 def load_plan(path: Path, scale: str | None = None) -> LabPlan:
-    """Read a plan of the laboratory.
-
-    Parameters
-    ----------
-    scale : str, optional
-        The budget, instead of the plan's own choice.
-
-    Raises
-    ------
-    ConfigError
-        The file is missing, malformed, or has unknown keys; all problems at once. Or there is no such scale.
-    """
+    """Read a plan of the laboratory, with a budget instead of the plan's own choice if one is named."""
     plan = validated(LabPlan, read_yaml(path))
     name = plan.scale if scale is None else scale
     if name is None:
@@ -226,7 +213,6 @@ class GivenTable:
 
     @property
     def has_control(self) -> bool:
-        """True if control records were given."""
         return "control" in self.rows
 
 
@@ -234,7 +220,6 @@ SEED = 20240501
 
 
 def demo_plan(scale: str | None = None) -> LabPlan:
-    """The packaged plan."""
     return load_plan(Path(str(resources.files("hybrid.lab") / "demo.yaml")), scale)
 
 

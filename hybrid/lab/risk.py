@@ -1,11 +1,11 @@
 """Risk models: series of tables whose leak is known or ordered, and the shares that leak.
 
-A new one is its class and its name in :data:`REGISTRY`.
+A new one is the options of its section, the function that turns them into series, and an entry of :data:`REGISTRY`.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import pairwise, product
 from typing import Annotated, Any, Literal, Self
@@ -14,7 +14,7 @@ from pydantic import AfterValidator, Field, model_validator
 
 from hybrid.base.options import Options
 from hybrid.evaluation.options import EvaluateOptions, RetrainOptions
-from hybrid.evaluation.planted_leaks import FORMS, LeakName
+from hybrid.evaluation.planted_leaks import FORMS, Leak, LeakName
 from hybrid.evaluation.planted_leaks import LEAKS as PLANTED_LEAKS
 from hybrid.pipeline.risk import Scale as NoiseScale
 
@@ -46,30 +46,26 @@ class Series:
     """In order; the first one is without a leak, but for ``none``."""
 
 
+@dataclass(frozen=True)
 class RiskModel:
-    """Source of tables with a known leak.
-
-    ``name`` is its key in a plan, ``title`` its heading, ``sentence`` its explanation, ``Options`` its section of a
-    plan, and ``series`` turns that section into trials.
-    """
+    """Source of tables with a known leak."""
 
     name: str
+    """Its key in a plan."""
     title: str
     sentence: str
-    Options: type[Options]
-
-    def series(self, options: Any) -> tuple[Series, ...]:
-        """Series of trials of a section of the plan."""
-        raise NotImplementedError
+    """Its heading and explanation."""
+    Options: type[Options] = Options
+    """Its section of a plan."""
+    series: Callable[[Any], Sequence[Series]] = lambda _: ()
+    """Trials of that section."""
 
 
 def leak(share: float, **keys: Any) -> dict[str, Any]:
-    """Settings of a table with this share of training records."""
     return {"synthesize.generator": "none", "risk": {"model": "leaky", "leak": share, **keys}}
 
 
 def trained(generator: str, options: Mapping[str, Any]) -> dict[str, Any]:
-    """Settings of a table drawn from a trained generator."""
     return {"risk": None, "synthesize.generator": generator, "synthesize.options": dict(options)}
 
 
@@ -102,17 +98,8 @@ class LeakyOptions(Options):
     """Shares of the table's records that are training records, from 0."""
 
 
-class Leaky(RiskModel):
-    """Training records as they are among fresh ones (thesis, section 3.3.5)."""
-
-    name = "leaky"
-    title = "Copied records"
-    sentence = "A known share of the table are training records as they are; the rest are people never used."
-    Options = LeakyOptions
-
-    def series(self, options: LeakyOptions) -> tuple[Series, ...]:
-        """One series over the shares."""
-        return (Series("", "share of records leaked", "share", tuple(Level(f, leak(f)) for f in options.levels)),)
+def _leaky(options: LeakyOptions) -> list[Series]:
+    return [Series("", "share of records leaked", "share", tuple(Level(f, leak(f)) for f in options.levels))]
 
 
 KINDS = {"sigma": "amounts", "lambda": "counts", "p": "categories"}
@@ -133,30 +120,17 @@ class NoisyCopiesOptions(Options):
     """As ``risk.scale`` of a run configuration."""
 
 
-class NoisyCopies(RiskModel):
-    """Training records with noise among fresh ones (thesis, section 3.3.5)."""
+def _noisy(options: NoisyCopiesOptions) -> list[Series]:
+    chosen = [on for on in product((False, True), repeat=3) if options.noise == "all" or sum(on) != 2]
+    return [_with_noise(options, on) for on in chosen]
 
-    name = "noisy"
-    title = "Copied records with noise"
-    sentence = "A known share of the table are training records whose values were moved a little."
-    Options = NoisyCopiesOptions
 
-    def series(self, options: NoisyCopiesOptions) -> tuple[Series, ...]:
-        """One series over the shares per combination of noises."""
-        chosen = [on for on in product((False, True), repeat=3) if options.noise == "all" or sum(on) != 2]
-        return tuple(self._of(options, on) for on in chosen)
-
-    def _of(self, options: NoisyCopiesOptions, on: tuple[bool, ...]) -> Series:
-        noise = {key: options.size for key, is_on in zip(KINDS, on, strict=True) if is_on}
-        if noise:
-            keys = {"model": "noisy", "scale": options.scale, **noise}
-            settings = {f: leak(f) | {"risk": {"leak": f, **keys}} if f else leak(f) for f in options.levels}
-        else:
-            settings = {f: leak(f) for f in options.levels}
-        moved = [KINDS[key] for key in noise]
-        name = f"noise on {', '.join(moved)}" if moved else NO_NOISE
-        levels = tuple(Level(f, each) for f, each in settings.items())
-        return Series(name, "share of records leaked", "share", levels)
+def _with_noise(options: NoisyCopiesOptions, on: tuple[bool, ...]) -> Series:
+    noise = {key: options.size for key, is_on in zip(KINDS, on, strict=True) if is_on}
+    keys = {"model": "noisy", "scale": options.scale, **noise} if noise else {}
+    levels = tuple(Level(f, leak(f, **keys) if f else leak(f)) for f in options.levels)
+    name = f"noise on {', '.join(KINDS[key] for key in noise)}" if noise else NO_NOISE
+    return Series(name, "share of records leaked", "share", levels)
 
 
 class Dial(Options):
@@ -189,23 +163,13 @@ class OverfitOptions(Options):
     """Generators by name, and the dial of each."""
 
 
-class Overfit(RiskModel):
-    """Generators that learn ever more closely (thesis, section 3.3.5)."""
+def _overfit(options: OverfitOptions) -> list[Series]:
+    return [_turned(name, dial.dial, dial.shared, dial.levels) for name, dial in options.generators.items()]
 
-    name = "overfit"
-    title = "A generator that remembers"
-    sentence = "A generator is turned step by step from learning patterns to repeating records."
-    Options = OverfitOptions
 
-    def series(self, options: OverfitOptions) -> tuple[Series, ...]:
-        """One series over the dial per generator."""
-        return tuple(self._of(generator, dial) for generator, dial in options.generators.items())
-
-    def _of(self, generator: str, dial: Dial) -> Series:
-        made = tuple(
-            Level(value, trained(generator, dial.shared | {dial.dial: _plain(value)})) for value in dial.levels
-        )
-        return Series(generator, f"{dial.dial} of {generator}", "order", (NO_LEAK, *made))
+def _turned(generator: str, dial: str, fixed: Mapping[str, Any], values: Sequence[float]) -> Series:
+    made = (Level(value, trained(generator, {**fixed, dial: _plain(value)})) for value in values)
+    return Series(generator, f"{dial} of {generator}", "order", (NO_LEAK, *made))
 
 
 class DpOptions(Options):
@@ -227,31 +191,8 @@ class DpOptions(Options):
         return self
 
 
-class Dp(RiskModel):
-    """Generators with ever larger privacy budgets."""
-
-    name = "dp"
-    title = "A generator with a privacy budget"
-    sentence = "A generator that adds noise for a budget epsilon gets an ever larger one, so that it may leak more."
-    Options = DpOptions
-
-    def series(self, options: DpOptions) -> tuple[Series, ...]:
-        """One series over the budgets per generator."""
-        return tuple(
-            Series(
-                name,
-                f"epsilon of {name}",
-                "order",
-                (
-                    NO_LEAK,
-                    *(
-                        Level(value, trained(name, options.fixed.get(name, {}) | {"epsilon": value}))
-                        for value in options.levels
-                    ),
-                ),
-            )
-            for name in options.generators
-        )
+def _dp(options: DpOptions) -> list[Series]:
+    return [_turned(name, "epsilon", options.fixed.get(name, {}), options.levels) for name in options.generators]
 
 
 By = Literal["lof", "encoder", "vulnerability", "random"]
@@ -283,31 +224,21 @@ class OutliersOptions(Options):
     """Whom the metrics take for the people at risk: all of them, or those that were learned."""
 
 
-class Outliers(RiskModel):
-    """Generators that never see the most unusual people (thesis, section 4.4.2)."""
-
-    name = "outliers"
-    title = "Training without outliers"
-    sentence = "A generator learns without the most unusual people: what that changes beyond a removal by chance."
-    Options = OutliersOptions
-
-    def series(self, options: OutliersOptions) -> tuple[Series, ...]:
-        """One series over the shares per generator, way, and people at risk."""
-        return tuple(
-            Series(
-                series_name(generator, by, whom),
-                "share of the people removed before training",
-                "none",
-                tuple(Level(share, _settings(generator, own, share, by, whom)) for share in options.remove),
-            )
-            for generator, own in options.generators.items()
-            for by in options.by
-            for whom in options.measured
+def _outliers(options: OutliersOptions) -> list[Series]:
+    return [
+        Series(
+            series_name(generator, by, whom),
+            "share of the people removed before training",
+            "none",
+            tuple(Level(share, _settings(generator, own, share, by, whom)) for share in options.remove),
         )
+        for generator, own in options.generators.items()
+        for by in options.by
+        for whom in options.measured
+    ]
 
 
 def series_name(generator: str, by: By, whom: Measured) -> str:
-    """Name of a series."""
     return f"{generator}, by {WAYS[by]}, {WHOM[whom]}"
 
 
@@ -316,9 +247,6 @@ def _settings(generator: str, own: dict[str, Any], share: float, by: By, whom: M
     if share:
         settings["risk"] = {"model": "outliers", "remove": share, "by": by, "measured": whom}
     return settings
-
-
-OUTLIERS = Outliers()
 
 
 Attack = Literal["bagging_membership", "counting_queries", "target_attention"]
@@ -337,36 +265,14 @@ class RetrainingOptions(Options):
     """Effort, as ``evaluate.retrain`` of a run configuration; the trainings are most of the cost."""
 
 
-class Retraining(RiskModel):
-    """Attackers with the generator, over the rows that they draw."""
-
-    name = "retraining"
-    title = "An attacker who trains the generator again"
-    sentence = (
-        "An attacker trains the generator with and without a person, and compares the tables: how much that tells, by "
-        "the rows drawn each time."
-    )
-    Options = RetrainingOptions
-
-    def series(self, options: RetrainingOptions) -> tuple[Series, ...]:
-        """One series over the drawn rows per generator."""
-        effort = options.retrain.model_dump(mode="json")
-        return tuple(
-            Series(
-                generator,
-                "rows drawn from each training, as a multiple of its records",
-                "none",
-                tuple(
-                    Level(
-                        value,
-                        trained(generator, own)
-                        | {"evaluate.retrain": effort | {"drawn": value}, "evaluate.metrics": list(options.attacks)},
-                    )
-                    for value in options.drawn
-                ),
-            )
-            for generator, own in options.generators.items()
-        )
+def _retraining(options: RetrainingOptions) -> list[Series]:
+    effort, found = options.retrain.model_dump(mode="json"), []
+    for generator, own in options.generators.items():
+        settings = trained(generator, own) | {"evaluate.metrics": list(options.attacks)}
+        levels = (Level(n, settings | {"evaluate.retrain": effort | {"drawn": n}}) for n in options.drawn)
+        dial = "rows drawn from each training, as a multiple of its records"
+        found.append(Series(generator, dial, "none", tuple(levels)))
+    return found
 
 
 class SizeOptions(Options):
@@ -379,25 +285,12 @@ class SizeOptions(Options):
     training records."""
 
 
-class Size(RiskModel):
-    """The same leak in smaller and larger tables (thesis, fig. 4.8)."""
-
-    name = "size"
-    title = "Smaller and larger tables"
-    sentence = "The share of copied records is the same; only the number of records differs, which should not matter."
-    Options = SizeOptions
-
-    def series(self, options: SizeOptions) -> tuple[Series, ...]:
-        """One series over the sizes per share of leaked records."""
-        return tuple(
-            Series(
-                f"leak of {100 * share:g} %",
-                "records, as a multiple of the training records",
-                "none",
-                tuple(Level(factor, leak(share, size=factor)) for factor in options.factors),
-            )
-            for share in options.leak
-        )
+def _size(options: SizeOptions) -> list[Series]:
+    dial = "records, as a multiple of the training records"
+    return [
+        Series(f"leak of {100 * f:g} %", dial, "none", tuple(Level(n, leak(f, size=n)) for n in options.factors))
+        for f in options.leak
+    ]
 
 
 VARIED: dict[str, tuple[float, ...]] = {
@@ -424,29 +317,18 @@ class HyperparameterOptions(Options):
         return self
 
 
-class Hyperparameters(RiskModel):
-    """The same tables, measured with other options."""
-
-    name = "hyperparameters"
-    title = "Other options of the metrics"
-    sentence = "The same tables are measured with other options: how far the choice of an option decides the number."
-    Options = HyperparameterOptions
-
-    def series(self, options: HyperparameterOptions) -> tuple[Series, ...]:
-        """One series per option and share of leaked records."""
-        return tuple(
-            Series(
-                f"{key}, leak of {100 * share:g} %",
-                f"evaluate.{key}",
-                "none",
-                tuple(Level(value, leak(share) | {f"evaluate.{key}": _plain(value)}) for value in values),
-            )
-            for key, values in options.vary.items()
-            for share in options.leak
+def _hyperparameters(options: HyperparameterOptions) -> list[Series]:
+    return [
+        Series(
+            f"{key}, leak of {100 * share:g} %",
+            f"evaluate.{key}",
+            "none",
+            tuple(Level(value, leak(share) | {f"evaluate.{key}": _plain(value)}) for value in values),
         )
+        for key, values in options.vary.items()
+        for share in options.leak
+    ]
 
-
-# Leaks that are planted into a table from elsewhere are no sections of a plan: no configuration makes the table.
 
 OF_PEOPLE: dict[LeakName, str] = {
     "exposed": "percent of the most exposed people",
@@ -458,37 +340,91 @@ PARTS_OF_PEOPLE = (0.25, 0.5, 1.0)
 """Sizes of those leaks."""
 
 
-class PlantedLeak(RiskModel):
-    """One kind of planted leak, as :data:`hybrid.evaluation.planted_leaks.LEAKS` plants it."""
-
-    Options = Options
-
-    def __init__(self, name: LeakName) -> None:
-        self.name = name
-        self.title = FORMS[name][0].upper() + FORMS[name][1:]
-        self.sentence = (
-            f"Planted into the table in rising sizes, such as {PLANTED_LEAKS[name].words.format(size='20 %')}."
-        )
-
-    def sizes(self, of_rows: Sequence[float]) -> tuple[float, ...]:
-        """Sizes that are planted, where leaks of rows have those given."""
-        return PARTS_OF_PEOPLE if self.name in OF_PEOPLE else tuple(of_rows)
-
-    def planted(self, way: str, of_rows: Sequence[float]) -> Series:
-        """The dial of one way to choose its people, from no leak on."""
-        sizes = self.sizes(of_rows)
-        if self.name in OF_PEOPLE:
-            return Series(way, OF_PEOPLE[self.name], "order", tuple(Level(100 * f, {}) for f in (0.0, *sizes)))
-        return Series(way, "share of rows leaked", "share", tuple(Level(f, {}) for f in (0.0, *sizes)))
+def planted_sizes(name: str, of_rows: Sequence[float]) -> tuple[float, ...]:
+    """Sizes that are planted, where leaks of rows have those given."""
+    return PARTS_OF_PEOPLE if name in OF_PEOPLE else tuple(of_rows)
 
 
-PLANTED: dict[str, PlantedLeak] = {name: PlantedLeak(name) for name in PLANTED_LEAKS}
+def planted_series(leak: Leak, of_rows: Sequence[float]) -> Series:
+    """The dial of one way to choose the leaked people, from no leak on."""
+    sizes = (0.0, *planted_sizes(leak.name, of_rows))
+    if leak.name in OF_PEOPLE:
+        return Series(leak.way, OF_PEOPLE[leak.name], "order", tuple(Level(100 * f, {}) for f in sizes))
+    return Series(leak.way, "share of rows leaked", "share", tuple(Level(f, {}) for f in sizes))
 
 
+PLANTED: dict[str, RiskModel] = {
+    name: RiskModel(
+        name,
+        FORMS[name][0].upper() + FORMS[name][1:],
+        f"Planted into the table in rising sizes, such as {leak.words.format(size='20 %')}.",
+    )
+    for name, leak in PLANTED_LEAKS.items()
+}
+"""Leaks that are planted into a table from elsewhere: no sections of a plan, since no configuration makes the table."""
+OUTLIERS = RiskModel(
+    "outliers",
+    "Training without outliers",
+    "A generator learns without the most unusual people: what that changes beyond a removal by chance.",
+    OutliersOptions,
+    _outliers,
+)
 REGISTRY: dict[str, RiskModel] = {
     model.name: model
-    for model in (Leaky(), NoisyCopies(), Overfit(), Dp(), OUTLIERS, Retraining(), Size(), Hyperparameters())
+    for model in (
+        RiskModel(
+            "leaky",
+            "Copied records",
+            "A known share of the table are training records as they are; the rest are people never used.",
+            LeakyOptions,
+            _leaky,
+        ),
+        RiskModel(
+            "noisy",
+            "Copied records with noise",
+            "A known share of the table are training records whose values were moved a little.",
+            NoisyCopiesOptions,
+            _noisy,
+        ),
+        RiskModel(
+            "overfit",
+            "A generator that remembers",
+            "A generator is turned step by step from learning patterns to repeating records.",
+            OverfitOptions,
+            _overfit,
+        ),
+        RiskModel(
+            "dp",
+            "A generator with a privacy budget",
+            "A generator that adds noise for a budget epsilon gets an ever larger one, so that it may leak more.",
+            DpOptions,
+            _dp,
+        ),
+        OUTLIERS,
+        RiskModel(
+            "retraining",
+            "An attacker who trains the generator again",
+            "An attacker trains the generator with and without a person, and compares the tables: how much that tells, "
+            "by the rows drawn each time.",
+            RetrainingOptions,
+            _retraining,
+        ),
+        RiskModel(
+            "size",
+            "Smaller and larger tables",
+            "The share of copied records is the same; only the number of records differs, which should not matter.",
+            SizeOptions,
+            _size,
+        ),
+        RiskModel(
+            "hyperparameters",
+            "Other options of the metrics",
+            "The same tables are measured with other options: how far the choice of an option decides the number.",
+            HyperparameterOptions,
+            _hyperparameters,
+        ),
+    )
 }
-"""Risk models that a plan may name."""
+"""Risk models that a plan may name (thesis, sections 3.3.5 and 4.4.2, figure 4.8)."""
 KNOWN: dict[str, RiskModel] = {**REGISTRY, **PLANTED}
 """All risk models, those of planted leaks with them."""

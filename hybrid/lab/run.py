@@ -18,10 +18,9 @@ from hybrid.base.progress import Progress, silent
 from hybrid.comparison.forecast import Forecast, foreseen
 from hybrid.comparison.results import collect, filled_alone, kept_store
 from hybrid.comparison.trial import Workplace
-from hybrid.lab.correlations import correlations
 from hybrid.lab.files import league_json, league_table
 from hybrid.lab.league import League, Overall, league
-from hybrid.lab.measurements import measurements
+from hybrid.lab.measurements import correlations, measurements
 from hybrid.lab.page import render_lab
 from hybrid.lab.plan import GivenTable, LabDesign, LabPlan
 from hybrid.lab.trials import LabTrials, lab_trials
@@ -51,7 +50,6 @@ class Laboratory:
 
     @property
     def failed(self) -> int:
-        """Number of trials that failed."""
         return sum(self.failures.values())
 
 
@@ -73,27 +71,15 @@ def run_lab(
 ) -> Laboratory:
     """Try every metric on tables with a known leak.
 
-    Parameters
-    ----------
-    folder : Path
-        Where base configurations are relative to.
-    out : Path
-        Private. Gets ``rows.jsonl`` with every trial as soon as it has ended, and then aggregates: ``lab.csv`` with
-        every number, ``correlations.csv`` with how far any two metrics agree, ``league.csv`` and ``league.json`` with
-        what became of each metric, and the page ``lab.html``.
-        Interrupted, the same call continues there.
-    jobs : int
-        Trials at a time, each in its own process.
-    scheduler : str, optional
-        Address of a Dask scheduler on whose workers the trials run instead.
+    Base configurations are relative to ``folder``. The private folder ``out`` gets ``rows.jsonl`` with every trial as
+    soon as it has ended, and then aggregates: ``lab.csv`` with every number, ``correlations.csv`` with how far any two
+    metrics agree, ``league.csv`` and ``league.json`` with what became of each metric, and the page ``lab.html``.
+    Interrupted, the same call continues there. ``jobs`` trials run at a time, each in its own process, or on the
+    workers of the Dask scheduler at an address.
 
-    Raises
-    ------
-    ConfigError
-        A base configuration is wrong, ``out`` holds anything but a laboratory, another process fills it, or a cluster
-        is to share a store in this machine's memory.
-    MissingExtraError
-        The packages of a generator are neither here nor in its environment, and no cluster has them; nothing is run.
+    ConfigError: a base configuration is wrong, ``out`` holds anything but a laboratory, another process fills it, or a
+    cluster is to share a store in this machine's memory. MissingExtraError: the packages of a generator are neither
+    here nor in its environment, and no cluster has them; nothing is run.
     """
     trials = lab_trials(plan, folder)
     if scheduler is None:

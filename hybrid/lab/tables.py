@@ -36,8 +36,8 @@ from hybrid.evaluation.price import sizes_of, total_price
 from hybrid.evaluation.run_metrics import metrics_of, remembering
 from hybrid.jobs.audited import Audited
 from hybrid.lab.measurements import SUBJECT
-from hybrid.lab.plan import GivenTable
-from hybrid.lab.risk import PLANTED, RiskModel
+from hybrid.lab.plan import FIRST_NULL_SEED, GivenTable
+from hybrid.lab.risk import PLANTED, RiskModel, planted_series, planted_sizes
 from hybrid.lab.run import KIND, Laboratory, write_results
 from hybrid.lab.trials import Cell, LabTrials
 from hybrid.lab.verdicts import by_kind
@@ -71,8 +71,6 @@ SCALES: dict[str | None, Amount] = {
     "full": Amount((0.005, 0.01, 0.02, 0.05, 0.1, 0.2, 0.5), (1, 2, 3, 4, 5), 40),
 }
 """Amounts by the name of the scale; None: where none is named."""
-FIRST_NULL_SEED = 1_000_000
-"""Trials without a leak have seeds from here on."""
 
 
 @dataclass(frozen=True)
@@ -97,22 +95,18 @@ class TablesPlan:
 
     @property
     def amount(self) -> Amount:
-        """Number and sizes of the trials."""
         return SCALES[self.scale]
 
     @property
     def seeds(self) -> tuple[int, ...]:
-        """Seeds of the trials with leaks."""
         return self.amount.seeds
 
     @property
     def null_seeds(self) -> int:
-        """Number of further trials without a leak."""
         return self.amount.null_seeds
 
     @property
     def null_seed_numbers(self) -> tuple[int, ...]:
-        """Seeds of those trials."""
         return tuple(range(FIRST_NULL_SEED, FIRST_NULL_SEED + self.null_seeds))
 
     @property
@@ -139,30 +133,25 @@ class TablesPlan:
         return self.evaluate.model_copy(update={"families": ("privacy",), "retrain": None})
 
     def records(self, table: str) -> int | None:  # noqa: ARG002
-        """Records of the synthetic table."""
         return len(self.synthetic)
 
     @cached_property
     def synthetic(self) -> Table:
-        """The judged table, or the rows of it that are used."""
         return _at_most(self.audited.synthetic, self.amount.rows, "synthetic")
 
     @cached_property
     def originals(self) -> tuple[Table, Table | None]:
-        """Training and control records, or those of them that are used."""
         train, control = self.audited.train, self.audited.control
         used = None if control is None else _at_most(control, self.amount.rows, "control")
         return _at_most(train, self.amount.rows, "train"), used
 
     @cached_property
     def everybody(self) -> Table:
-        """Training and control records together."""
         train, control = self.originals
         return train if control is None else concat_tables(train, control)
 
     @property
     def control_share(self) -> float:
-        """Share of everybody that is control."""
         control = self.originals[1]
         return 0.5 if control is None else len(control) / len(self.everybody)
 
@@ -198,9 +187,8 @@ def tables_trials(plan: TablesPlan) -> LabTrials:
 
     cells = []
     for leak in plan.planted:
-        model = PLANTED[leak.name]
-        series = model.planted(leak.way, plan.amount.levels)
-        names = NO_LEAK, *(configuration(leak, size) for size in model.sizes(plan.amount.levels))
+        series = planted_series(leak, plan.amount.levels)
+        names = NO_LEAK, *(configuration(leak, size) for size in planted_sizes(leak.name, plan.amount.levels))
         cells += [Cell(plan.name, leak.name, series, position, name) for position, name in enumerate(names)]
     first = () if plan.originals[1] is None else (planned(AS_IT_IS, 0),)
     levels = dict.fromkeys([NO_LEAK, *(cell.configuration for cell in cells)])
@@ -210,7 +198,6 @@ def tables_trials(plan: TablesPlan) -> LabTrials:
 
 
 def configuration(leak: Leak, size: float) -> str:
-    """Name of the trials with a leak of one size."""
     return f"{leak.label} {size:g}"
 
 
@@ -281,7 +268,7 @@ class _Seed:
             leak, sizes = next(
                 (leak, sizes)
                 for leak in self.plan.planted
-                for sizes in [PLANTED[leak.name].sizes(self.plan.amount.levels)]
+                for sizes in [planted_sizes(leak.name, self.plan.amount.levels)]
                 if name in [configuration(leak, size) for size in sizes]
             )
             tables = leak.plant_nested(self.context, sizes, rng_for(self.number, "lab", leak.label))
@@ -351,10 +338,7 @@ def run_on_tables(
 ) -> Laboratory:
     """Plant leaks of known size into a table, and measure every metric on each.
 
-    Parameters
-    ----------
-    out : Path
-        Private. Gets the files of :func:`hybrid.lab.run_lab`. Interrupted, the same call continues there.
+    ``out`` is private and gets the files of :func:`hybrid.lab.run_lab`. Interrupted, the same call continues there.
     """
     plan = replace(plan, not_planted=cannot_be_planted(plan))
     trials = tables_trials(plan)
@@ -392,7 +376,6 @@ def _excess(row: Mapping[str, Any], name: str) -> tuple[float, float, float]:
 
 
 def _what(planned: Planned) -> str:
-    """Kind of a trial, as its seconds are called."""
     return {AS_IT_IS: "as_it_is", NO_LEAK: "no_leak"}.get(planned.trial.configuration, "planted")
 
 

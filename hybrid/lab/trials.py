@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -32,7 +33,6 @@ class Cell:
 
     @property
     def value(self) -> float:
-        """Value of the dial."""
         return self.series.levels[self.position].value
 
 
@@ -51,7 +51,6 @@ class LabTrials:
 
     @property
     def n_configurations(self) -> int:
-        """Number of distinct configurations."""
         return len({each.trial.configuration for each in self.planned})
 
 
@@ -60,44 +59,37 @@ def lab_trials(plan: LabPlan, folder: Path) -> LabTrials:
 
     Base configurations are relative to the folder.
     """
-    found = _Configurations()
+    found: dict[str, Configuration] = {}
     cells, nulls = [], {}
     for data, choice in plan.data.items():
-        content, common = read_yaml(folder / choice.base), _common(plan, choice)
-        make = _Make(data, content, common, folder / choice.base, found)
-        nulls[data] = make.configuration(NO_LEAK)
+        base = folder / choice.base
+        named = partial(_named, found, data, read_yaml(base), _common(plan, choice), base)
+        nulls[data] = named(NO_LEAK)
         for risk, (model, options) in plan.risk_models.items():
             cells += [
-                Cell(data, risk, series, position, make.configuration(level))
+                Cell(data, risk, series, position, named(level))
                 for series in model.series(options)
                 for position, level in enumerate(series.levels)
             ]
-    extra = [(found.by_name[name], seed) for name in nulls.values() for seed in plan.null_seed_numbers]
-    pairs = [(configuration, seed) for configuration in found.by_name.values() for seed in plan.seeds] + extra
+    extra = [(found[name], seed) for name in nulls.values() for seed in plan.null_seed_numbers]
+    pairs = [(configuration, seed) for configuration in found.values() for seed in plan.seeds] + extra
     return LabTrials(tuple(cells), nulls, planned_trials(pairs, write=False), plan.null_seed_numbers, plan.seeds)
 
 
-class _Configurations:
-    def __init__(self) -> None:
-        self.by_name: dict[str, Configuration] = {}
-
-
-@dataclass(frozen=True)
-class _Make:
-    data: str
-    content: Mapping[str, Any]
-    common: Mapping[str, Any]
-    base: Path
-    found: _Configurations
-
-    def configuration(self, level: Level) -> str:
-        """Name of the configuration of a level; equal ones have one name."""
-        settings = {**self.common, **level.settings}
-        config = configured(self.content, settings, self.base)
-        # The name stays the same when a plan gets further levels, so that finished rows are found again.
-        name = f"{self.data}-{fingerprint(config)[:12]}"
-        self.found.by_name.setdefault(name, Configuration(name, {}, config))
-        return name
+def _named(
+    found: dict[str, Configuration],
+    data: str,
+    content: Mapping[str, Any],
+    common: Mapping[str, Any],
+    base: Path,
+    level: Level,
+) -> str:
+    """Name of the configuration of a level; equal ones have one name."""
+    config = configured(content, {**common, **level.settings}, base)
+    # The name stays the same when a plan gets further levels, so that finished rows are found again.
+    name = f"{data}-{fingerprint(config)[:12]}"
+    found.setdefault(name, Configuration(name, {}, config))
+    return name
 
 
 def _common(plan: LabPlan, choice: DataChoice) -> dict[str, Any]:

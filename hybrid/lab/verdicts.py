@@ -69,7 +69,6 @@ class Track:
 
     @property
     def key(self) -> Key:
-        """Table, risk model, name of the series."""
         return self.data, self.risk, self.series.name
 
     @property
@@ -95,7 +94,6 @@ class Track:
 
 
 def track_of(data: str, risk: str, series: Series, contestant: str, rows: pd.DataFrame, seeds: Sequence[int]) -> Track:
-    """Measure one metric on one series."""
     curve = _curve(rows, series, seeds)
     whole = ~np.isnan(curve.excess).any(axis=1)
     told = measures.noticed(curve.low[1:])

@@ -78,20 +78,7 @@ class Budget:
 
 
 def delta_of(rho: float, epsilon: float) -> float:
-    """Delta of a rho-zCDP mechanism at epsilon.
-
-    Parameters
-    ----------
-    rho : float
-        0 or more.
-    epsilon : float
-        0 or more.
-
-    Returns
-    -------
-    float
-        Between 0 and 1, an upper bound for every alpha that the search ends with.
-    """
+    """Delta of a rho-zCDP mechanism at epsilon: an upper bound for every alpha that the search ends with."""
     if rho <= 0:
         return 0.0
     low, high = 1.0 + 1e-9, min(max((epsilon + 1) / (2 * rho) + 2, 2.0), _LARGEST_ALPHA)
@@ -105,55 +92,32 @@ def epsilon_of(rho: float, delta: float) -> float:
     if rho <= 0:
         return 0.0
     high = rho + 2 * math.sqrt(rho * math.log(1 / delta))  # Bun and Steinke's bound, never below
-    low = 0.0
-    while high - low > 1e-9 * max(1.0, high):
-        middle = (low + high) / 2
-        if delta_of(rho, middle) <= delta:
-            high = middle
-        else:
-            low = middle
-    return high
+    return _halved(0.0, high, lambda epsilon: delta_of(rho, epsilon) > delta, 1e-9)[1]
 
 
 @cache
 def rho_for(epsilon: float, delta: float) -> float:
-    """Largest rho whose delta at epsilon is at most the given, from below, to a relative 1e-12.
-
-    Parameters
-    ----------
-    epsilon : float
-        Above 0.
-    delta : float
-        In (0, 1).
-    """
+    """Largest rho whose delta in (0, 1) at epsilon is at most the given, from below, to a relative 1e-12."""
     low, high = 0.0, epsilon + 1.0
     while delta_of(high, epsilon) <= delta:
         high *= 2
     return _halved(low, high, lambda rho: delta_of(rho, epsilon) <= delta)[0]
 
 
-def _halved(low: float, high: float, below: Callable[[float], bool]) -> tuple[float, float]:
-    """Bisection: both sides of the point up to which a condition holds."""
+def _halved(low: float, high: float, below: Callable[[float], bool], error: float = 0.0) -> tuple[float, float]:
+    """Bisection: both sides of the point up to which a condition holds; ``error`` is relative above 1."""
     for _ in range(_HALVINGS):
+        if high - low <= error * max(1.0, high):
+            break
         middle = (low + high) / 2
         low, high = (middle, high) if below(middle) else (low, middle)
     return low, high
 
 
 def variance_for(rho: float, sensitivity_squared: int) -> int:
-    """Variance of Gaussian noise that spends at most rho.
+    """Variance of Gaussian noise that spends at most rho: the least whole number, 1 or more, that does.
 
-    Parameters
-    ----------
-    rho : float
-        Above 0.
-    sensitivity_squared : int
-        Square of the L2 norm by which one person changes the counts, 1 or more.
-
-    Returns
-    -------
-    int
-        The smallest whole number v, 1 or more, with ``sensitivity_squared / (2 v) <= rho``.
+    One person changes the counts by ``sensitivity_squared`` at most, the square of the L2 norm.
     """
     return max(math.ceil(sensitivity_squared / (2 * rho)), 1)
 
@@ -174,6 +138,5 @@ def at_most(value: float, digits: int) -> str:
 
 
 def total(parts: Iterable[BudgetPart]) -> tuple[float, float]:
-    """Sum of rho and sum of delta of several parts."""
     spent = tuple(parts)
     return math.fsum(part.rho for part in spent), math.fsum(part.delta for part in spent)

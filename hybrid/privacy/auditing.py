@@ -19,19 +19,8 @@ def guesses_p_value(canaries: int, guesses: int, right: int, epsilon: float, del
     """Upper bound of the probability of so many right guesses about canaries of one run.
 
     It holds for (epsilon, delta)-differentially private mechanisms: Steinke, Nasr and Jagielski (2023), Privacy
-    Auditing with One (1) Training Run, Theorem 5.2.
-
-    Parameters
-    ----------
-    canaries : int
-        Records of which each was in the table with probability 1/2, independently.
-    guesses : int
-        Canaries about which a guess (in, out) was made.
-
-    Returns
-    -------
-    float
-        In [0, 1]; small values refute the guarantee.
+    Auditing with One (1) Training Run, Theorem 5.2. Each canary was in the table with probability 1/2, independently;
+    of so many of them a guess (in, out) was made. Small values refute the guarantee.
     """
     from scipy.stats import binom
 
@@ -56,17 +45,9 @@ def shares_of_game(
 ) -> tuple[Array, Array]:
     """Clopper-Pearson bounds of the two frequencies of an event.
 
-    Parameters
-    ----------
-    hits : two of numpy.ndarray, shape (n_events,), or int
-        Runs with the event on the one and on the other neighbouring table.
-    confidence : float
-        In (0, 1), of both bounds together; each has half of the error probability.
-
-    Returns
-    -------
-    numpy.ndarray, numpy.ndarray
-        Lower bounds on the first table, in [0, 1), and upper bounds on the second, in (0, 1].
+    Of runs with the event on the one and on the other neighbouring table, for one event or several: lower bounds on the
+    first, in [0, 1), and upper bounds on the second, in (0, 1]. They hold together with ``confidence``; each has half
+    of the error probability.
     """
     from scipy.stats import beta
 
@@ -101,29 +82,7 @@ def rho_between(low: Array, high: Array, delta: float = 0.0) -> Array:
     inside = _ORDERS * np.log(p) + (1 - _ORDERS) * np.log(q)
     outside = _ORDERS * np.log1p(-p) + (1 - _ORDERS) * np.log1p(-q)
     found = np.logaddexp(inside, outside) / (_ORDERS * (_ORDERS - 1))
-    result: Array = np.where(refutes, np.maximum(found.max(axis=-1), 0.0), 0.0)
-    return result
-
-
-def epsilon_of_game(hits: tuple[int, int], runs: tuple[int, int], delta: float, confidence: float) -> float:
-    """Largest epsilon that a distinguishing game refutes; 0 if none.
-
-    Parameters
-    ----------
-    hits : (int, int)
-        Runs in which an event, fixed beforehand, occurred on the one and on the other neighbouring table.
-    confidence : float
-        In (0, 1).
-    """
-    return float(epsilon_between(*shares_of_game(hits, runs, confidence), delta))
-
-
-def rho_of_game(hits: tuple[int, int], runs: tuple[int, int], delta: float, confidence: float) -> float:
-    """Largest rho of zCDP that a distinguishing game refutes; 0 if none.
-
-    Parameters as for :func:`epsilon_of_game`; ``delta`` is the probability with which the bound rho may fail.
-    """
-    return float(rho_between(*shares_of_game(hits, runs, confidence), delta))
+    return np.asarray(np.where(refutes, np.maximum(found.max(axis=-1), 0.0), 0.0))
 
 
 def _largest(refuted: Callable[[float], bool]) -> float:

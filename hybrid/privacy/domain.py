@@ -87,8 +87,7 @@ class ValueGrid:
         if self.kind.type.has_decimals:
             values = values.clip(self.low / self.scale, (self.low + self.last) / self.scale)
         whole = self.kind.type.whole(values, self.scale) // self.kind.type.unit
-        found: Array = np.clip(whole, self.low, self.low + self.last) - self.low
-        return found
+        return np.asarray(np.clip(whole, self.low, self.low + self.last) - self.low)
 
     def values(self, positions: Array, missing: Array) -> pd.Series:
         return self.kind.type.series((positions + self.low) * self.kind.type.unit, missing, self.scale)
@@ -166,7 +165,6 @@ def neutral_column(column: Column, decimals: int | None = None) -> Column:
 
 
 def single_value_domain(column: Column, grid: ValueGrid) -> NumberDomain:
-    """Domain whose intervals are single values."""
     positions = np.arange(grid.last + 1)
     return NumberDomain(column, grid, positions, positions)
 

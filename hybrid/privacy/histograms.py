@@ -28,19 +28,9 @@ def noisy_histograms(table: Table, domains: Sequence[Domain], rho: float, bits: 
     """Count the states of each column with noise, and make shares of the counts.
 
     Each histogram gets discrete Gaussian noise (Canonne, Kamath and Steinke 2020, arXiv:2004.00010, Theorem 4) of an
-    equal part of rho. A person more or less changes one count of each histogram by 1. What follows, negative counts as
-    0 and the shares, is post-processing. Without a positive count all states are equally likely.
-
-    Parameters
-    ----------
-    table : Table
-        One row of each person, all persons known.
-    domains : sequence of Domain
-        Domains of the columns to count, which no record decided; 1 or more.
-    rho : float
-        Budget of zero-concentrated differential privacy for all histograms together, above 0.
-    bits : callable
-        Source of randomness; the default is the one that a claim needs.
+    equal part of rho, the budget of all. The table has one row of each person, all known; a person more or less changes
+    one count of each histogram by 1. What follows, negative counts as 0 and the shares, is post-processing. Without a
+    positive count all states are equally likely. No record decided the domains.
     """
     persons = table.persons
     if (persons < 0).any() or len(np.unique(persons)) < len(persons):

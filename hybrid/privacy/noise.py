@@ -30,18 +30,9 @@ def secure_bytes(n_bytes: int) -> bytes:
 
 
 def discrete_gaussian(size: int, variance: int, bits: Bits = secure_bytes) -> Array:
-    """Draw from the discrete Gaussian: P(x) is proportional to exp(-x ** 2 / (2 variance)).
+    """Draw whole numbers from the discrete Gaussian: P(x) is proportional to exp(-x ** 2 / (2 variance)).
 
-    Parameters
-    ----------
-    variance : int
-        1 or more.
-    bits : callable
-        Source of randomness; the default is the one that a claim needs.
-
-    Returns
-    -------
-    numpy.ndarray, shape (size,), int64
+    The default source of randomness is the one that a claim needs.
     """
     drawn = np.zeros(size, dtype=np.int64)
     left = np.arange(size)
@@ -59,17 +50,9 @@ def discrete_gaussian(size: int, variance: int, bits: Bits = secure_bytes) -> Ar
 def choose(scores: Array, epsilon: Fraction, sensitivity: int, bits: Bits = secure_bytes) -> int:
     """Draw a position by the exponential mechanism.
 
-    Its probability is proportional to ``exp(epsilon * score / (2 * sensitivity))`` (McSherry and Talwar 2007). It
-    spends ``epsilon ** 2 / 8`` of rho (Cesar and Rogers 2021).
-
-    Parameters
-    ----------
-    scores : numpy.ndarray, shape (n,), whole numbers
-        n >= 1.
-    epsilon : Fraction
-        Above 0.
-    sensitivity : int
-        Largest change of a score by one person, 1 or more.
+    Its probability is proportional to ``exp(epsilon * score / (2 * sensitivity))`` (McSherry and Talwar 2007), of whole
+    numbers of which one person changes each by the sensitivity at most. It spends ``epsilon ** 2 / 8`` of rho (Cesar
+    and Rogers 2021).
     """
     gaps = np.array([int(scores.max()) - int(score) for score in scores], dtype=object) * epsilon.numerator
     unit = 2 * sensitivity * epsilon.denominator

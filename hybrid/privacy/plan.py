@@ -212,16 +212,8 @@ def encode_table(
 ) -> EncodedTable:
     """Find the domains of a table and encode it.
 
-    Parameters
-    ----------
-    table : Table, 1 row or more
-        Training records without identifiers; of each person at most ``rows``.
-    options : PrivacyOptions
-        Budget and public knowledge, complete (:func:`column_problems`).
-    rows : int
-        Rows of one person, at most.
-    bits : callable
-        Source of randomness; the default is the one that a claim needs.
+    Of training records without identifiers, of each person at most ``rows``; the options' public knowledge is complete
+    (:func:`column_problems`).
     """
     finder = _Finder(table, options, listed, rows, bits)
     domains = tuple(finder.domain(column) for column in table.schema)
@@ -233,10 +225,7 @@ def encode_table(
 def price_of_draw(options: PrivacyOptions, *, searches: bool) -> BudgetPart:
     """The most that one draw spends, decided by its options alone.
 
-    Parameters
-    ----------
-    searches : bool
-        Whether the values of a category are to be found, which takes its share of delta.
+    ``searches``: the values of a category are to be found, which takes its share of delta.
     """
     delta = KEYS_SHARE * options.delta if searches else 0.0
     return BudgetPart("draw", rho_for(options.epsilon, options.delta - delta), delta)

@@ -11,7 +11,7 @@ import pytest
 from sklearn.ensemble import IsolationForest
 
 from hybrid.evaluation import EvaluateOptions, Measure, evaluate
-from hybrid.evaluation.attacks.exposed import LEAST_UNSEEN, groups, in_full, subgroups
+from hybrid.evaluation.attacks.exposed import LEAST_UNSEEN, groups, in_full
 from hybrid.evaluation.attacks.vulnerability import RANKINGS, Ranking, most_exposed, ranked, rankings, vulnerability
 from hybrid.evaluation.context import Context
 from hybrid.evaluation.measure import Outcome
@@ -221,11 +221,11 @@ def test_groups_asked_in_full_are_no_more_than_the_sample() -> None:
     rng = np.random.default_rng(7)
     train, control, table = (make_people(n, rng) for n in (1500, 900, 500))
     context = Context(train, control, table, EvaluateOptions(max_records=150), 1)
-    (members, others), names = in_full(context, subgroups(context))
+    (members, others), names = in_full(context)
     assert 0 < len(members.rows) <= 150 and 0 < len(others.rows) <= 150
     assert context.asked(members) is members and context.asked(others) is others
     whole = Context(train, control, table, EvaluateOptions(), 1)
-    assert in_full(whole, subgroups(whole))[1] == set() and names
+    assert in_full(whole)[1] == set() and names
 
 
 def customers(seed: int, rows: int = 2200) -> tuple[Table, Table, Table]:

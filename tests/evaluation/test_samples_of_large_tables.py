@@ -6,8 +6,10 @@ import numpy as np
 import pytest
 
 from hybrid.evaluation import EvaluateOptions, Measure, evaluate
+from hybrid.evaluation.attacks.copies import to_others
 from hybrid.evaluation.context import Context
 from hybrid.evaluation.measure import NotComputable, Subject
+from hybrid.evaluation.run_metrics import remembering
 from hybrid.evaluation.utility import prediction
 from hybrid.table import Table
 from tests.evaluation.simulated_people import make_people
@@ -44,6 +46,19 @@ def test_stages_of_other_sizes_ask_about_other_numbers_of_people(
     assert not [
         key for key, outcome in said.items() if isinstance(outcome, NotComputable) and outcome.state == "failed"
     ]
+
+
+def test_what_is_kept_of_people_is_that_of_the_people_who_are_asked_about(
+    tables: tuple[Table, Table, Table], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("hybrid.evaluation.context.LEAST_ASKED", 10)
+    train, control, table = tables
+    options, share = EvaluateOptions(max_records=300), remembering({})
+    sizes = table, make_people(1_100, np.random.default_rng(12))
+    smaller, larger = (Context(train, control, one, options, 1, share=share) for one in sizes)
+    asked = [to_others(one, "train")[0] for one in (smaller, larger)]
+    assert [len(rows) for rows in asked] == [300**2 // 900, 300**2 // 1_100]
+    assert np.array_equal(asked[1], larger.asked_rows("train"))
 
 
 def test_models_say_which_rows_they_saw_whatever_was_measured_before(

@@ -6,8 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from hybrid.lab.correlations import correlations
 from hybrid.lab.league import League, league
+from hybrid.lab.measurements import correlations
 from hybrid.lab.page import render_lab
 from hybrid.lab.plan import LabPlan
 from hybrid.lab.trials import LabTrials

@@ -7,10 +7,9 @@ import pandas as pd
 import pytest
 
 from hybrid.lab.advice import believing
-from hybrid.lab.correlations import correlations
 from hybrid.lab.files import league_json
 from hybrid.lab.league import League, league
-from hybrid.lab.measurements import COLUMNS, NULL
+from hybrid.lab.measurements import COLUMNS, NULL, correlations
 from hybrid.lab.page import answer_on_given, render_lab
 from hybrid.lab.plan import GivenTable
 from hybrid.lab.risk import PLANTED

@@ -7,7 +7,7 @@ import pandas as pd
 import pytest
 
 from hybrid.base.language import ENGLISH
-from hybrid.lab.correlations import LEAST_TRIALS, agreements, correlations, matrix_of
+from hybrid.lab.measurements import LEAST_TRIALS, agreements, correlations, matrix_of
 from hybrid.lab.page import _correlations
 
 

@@ -9,9 +9,9 @@ import pytest
 from hybrid.base.language import NOT_TRANSLATED, catalogue
 from hybrid.evaluation.trust import WORDS
 from hybrid.lab import page
-from hybrid.lab.correlations import correlations
 from hybrid.lab.files import league_json, league_table
 from hybrid.lab.league import League, league
+from hybrid.lab.measurements import correlations
 from hybrid.lab.page import _chart, render_lab
 from hybrid.lab.trials import LabTrials
 from hybrid.report.charts.exploration import CostPoint, _labelled, cost_chart

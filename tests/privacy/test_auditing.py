@@ -8,7 +8,21 @@ import numpy as np
 import pytest
 from scipy.stats import binom
 
-from hybrid.privacy.auditing import epsilon_of_game, epsilon_of_guesses, guesses_p_value, rho_between, rho_of_game
+from hybrid.privacy.auditing import (
+    epsilon_between,
+    epsilon_of_guesses,
+    guesses_p_value,
+    rho_between,
+    shares_of_game,
+)
+
+
+def epsilon_of_game(hits: tuple[int, int], runs: tuple[int, int], delta: float, confidence: float) -> float:
+    return float(epsilon_between(*shares_of_game(hits, runs, confidence), delta))
+
+
+def rho_of_game(hits: tuple[int, int], runs: tuple[int, int], delta: float, confidence: float) -> float:
+    return float(rho_between(*shares_of_game(hits, runs, confidence), delta))
 
 
 def test_without_delta_guesses_are_a_binomial_test() -> None:

@@ -102,8 +102,7 @@ def _moved(classes: Array, codes: Array, counts: Array, whole: Array) -> Array:
     turn = np.clip(np.searchsorted(reached, shares), begin, end)
     below = shares * (turn - begin) - (summed[turn] - summed[begin])
     above = (summed[end] - summed[turn]) - shares * (end - turn)
-    moved: Array = np.bincount(classes, weights=below + above) + summed[codes[first]]
-    return moved
+    return np.asarray(np.bincount(classes, weights=below + above) + summed[codes[first]])
 
 
 def t_reached(context: Context, column: str) -> Measure:

@@ -14,7 +14,7 @@ import numpy as np
 
 from hybrid.base.arrays import Array
 from hybrid.evaluation.attacks.inference import secrets_of
-from hybrid.evaluation.attacks.outcome import attacked_people
+from hybrid.evaluation.attacks.outcome import attacked_people, measured
 from hybrid.evaluation.context import PEOPLE, ROLES, Context, Part, Role
 from hybrid.evaluation.engine.encoding import in_parts, part_edges, row_keys
 from hybrid.evaluation.engine.intervals import (
@@ -375,11 +375,8 @@ def _attack(context: Context, column: str, attacked: Attacked) -> Outcome:
     if not len(keys):
         return NotComputable("there is no other column to attack with", lacks="quasi_identifiers")
     train, control, paper = attacked(context, keys, names.index(column))
-    made = attacked_people(context, train, control)
-    if isinstance(made, NotComputable):
-        return made
-    details: dict[str, object] = {"keys": [names[at] for at in keys]}
-    return made.measure(**details, **({"paper": paper} if paper else {}))
+    details: dict[str, object] = {"keys": [names[at] for at in keys], **({"paper": paper} if paper else {})}
+    return measured(attacked_people(context, train, control), **details)
 
 
 METRICS = (

@@ -42,8 +42,7 @@ def farthest(queries: Columns, references: Columns, squared: bool) -> float:
 
 
 def _length(gaps: Array, squared: bool) -> Array:
-    length: Array = np.sqrt((gaps**2).sum(axis=0)) if squared else gaps.sum(axis=0)
-    return length
+    return np.asarray(np.sqrt((gaps**2).sum(axis=0)) if squared else gaps.sum(axis=0))
 
 
 def _bound(numbers: float, apart: float, squared: bool) -> float:

@@ -47,8 +47,7 @@ def tie_score(ties: Array, chance: float) -> Array:
     the share of training records among all; c itself where m is inf, more than were counted.
     """
     of_train, of_control = chance**ties, (1 - chance) ** ties
-    score: Array = (chance - of_train) / (1 - of_train - of_control)
-    return score
+    return np.asarray((chance - of_train) / (1 - of_train - of_control))
 
 
 def centred(share: float, chance: float) -> float:
@@ -142,16 +141,11 @@ def knn_share(context: Context) -> Outcome:
     if context.options.paper:
         alpha, ratio = context.options.dcr_percentile / 100, len(context.table) / len(context.train)
         means = [
-            (_mean(context.distances(table, train, k)), _mean(context.distances(train, control, k)))
+            (context.distances(table, train, k).mean(axis=1), context.distances(train, control, k).mean(axis=1))
             for train, control in _pairs(context)
         ]
         measure.details["paper"] = {"PS": float(np.mean([_printed(*pair, alpha, ratio) for pair in means]))}
     return measure
-
-
-def _mean(distances: Array) -> Array:
-    mean: Array = distances.mean(axis=1)
-    return mean
 
 
 def nndr(context: Context) -> Measure:
@@ -185,8 +179,7 @@ def nndr(context: Context) -> Measure:
 
 def _ratio(distances: Array) -> Array:
     first, second = distances[:, :2].T
-    ratio: Array = np.divide(first, second, out=np.zeros_like(first), where=second > 0)
-    return ratio
+    return np.asarray(np.divide(first, second, out=np.zeros_like(first), where=second > 0))
 
 
 def nndr_share(context: Context) -> Measure:
@@ -224,8 +217,7 @@ def nndr_share(context: Context) -> Measure:
 def _ratio_of_nearest(distances: Array) -> Array:
     """Nearest-neighbour distance ratio d1/d2 of each row, 0..1; 1 where two are equally near, also at distance 0."""
     first, second = np.partition(distances, 1, axis=1)[:, :2].T
-    ratio: Array = np.divide(first, second, out=np.ones_like(first), where=second > 0)
-    return ratio
+    return np.asarray(np.divide(first, second, out=np.ones_like(first), where=second > 0))
 
 
 def dcr_score(context: Context) -> Measure:

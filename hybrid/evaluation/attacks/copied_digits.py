@@ -8,7 +8,7 @@ import numpy as np
 import pandas as pd
 
 from hybrid.base.arrays import Array
-from hybrid.evaluation.attacks.membership import Scores, accused, folds, highest, nearness
+from hybrid.evaluation.attacks.membership import Fold, Scores, accused, folds, highest, nearness, of_both_sides
 from hybrid.evaluation.context import Context, Part, Role
 from hybrid.evaluation.engine.threads import in_chunks
 from hybrid.evaluation.families import attack
@@ -36,7 +36,6 @@ class Digits(NamedTuple):
     lengths: Array
 
     def take(self, rows: Array) -> Digits:
-        """These records."""
         return Digits(np.ascontiguousarray(self.digits[..., rows]), np.ascontiguousarray(self.lengths[:, rows]))
 
 
@@ -94,8 +93,6 @@ def written(values: pd.Series, column: Column) -> tuple[Array, Array]:
 
 
 def _digits(context: Context, role: Role) -> Digits:
-    """All records of a table."""
-
     def compute() -> Digits:
         table = context.records(role)
         found = [written(table.frame[column.name], column) for column in _columns(context)]
@@ -152,15 +149,12 @@ def _nearness(context: Context, part: Part, reference: Part) -> Array:
 
 def scores(context: Context) -> Scores:
     """Nearness to the table of training people and people never seen; of several records of a person the highest."""
-    found: tuple[list[Array], list[Array]] = ([], [])
-    rows: tuple[list[Array], list[Array]] = ([], [])
-    for fold in folds(context):
-        for side, whole in enumerate((fold.members, fold.others)):
-            part = _attacked(context, whole)
-            found[side].append(_nearness(context, part, fold.reference))
-            rows[side].append(part.rows)
-    train, control = (np.concatenate(side) for side in found)
-    return highest(context, (train, control), (np.concatenate(rows[0]), np.concatenate(rows[1])))
+
+    def scored(fold: Fold, whole: Part) -> tuple[Array, Array]:
+        part = _attacked(context, whole)
+        return _nearness(context, part, fold.reference), part.rows
+
+    return highest(context, *of_both_sides(context, scored))
 
 
 def copied_digits(context: Context) -> Outcome:
@@ -176,8 +170,8 @@ def copied_digits(context: Context) -> Outcome:
     LevAtt has no reference; here the distance to the nearest row of the table is compared with that to the nearest
     record of half of control that the person is not in, as
     :func:`hybrid.evaluation.attacks.membership.membership` does: people with common numbers have near rows without a
-    leak. The risk is that of :func:`.accusation.accused`, 0 without a leak. The numbers of half of the training records
-    must have 10 digits or more together, so that a copy stands out.
+    leak. The risk is that of :func:`~.membership.accused`, 0 without a leak. The numbers of half of the training
+    records must have 10 digits or more together, so that a copy stands out.
     """
     names = [column.name for column in _columns(context)]
     length = float(np.median(_digits(context, "train").lengths.sum(axis=0))) if names else 0.0

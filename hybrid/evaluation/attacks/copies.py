@@ -193,7 +193,7 @@ def to_others(context: Context, role: Role) -> tuple[Array, Array]:
         places = space.place(everybody)
         return asked, nearest_of_others(space, places.take(own), places, persons, persons[own], own)[0]
 
-    return context.once_for_all_stages(("to others", role), compute)
+    return context.once_for_asked(("to others", role), compute, context.whole(role))
 
 
 def lone_rows(context: Context, role: Role, near: bool) -> Array:
@@ -203,7 +203,6 @@ def lone_rows(context: Context, role: Role, near: bool) -> Array:
 
 
 def _attacked(context: Context, near: bool) -> Outcome:
-    """Risk that the table holds people who are alone, beyond such people never seen."""
     lone = lone_rows(context, "train", near), lone_rows(context, "control", near)
     if min(map(len, lone)) < FEWEST:
         return _too_few("lie apart" if near else "differ")

@@ -45,9 +45,7 @@ class Cut(NamedTuple):
     control: Array
 
     def sizes(self, side: Role) -> Array:
-        """Records of each group, shape (n_groups,), int64."""
-        counts: Array = np.bincount(getattr(self, side) + 1, minlength=len(self.labels) + 1)[1:]
-        return counts
+        return np.asarray(np.bincount(getattr(self, side) + 1, minlength=len(self.labels) + 1)[1:])
 
 
 @dataclass(frozen=True)
@@ -68,32 +66,31 @@ class Group:
     def name(self) -> tuple[str, str]:
         return self.column, self.label
 
+    @property
+    def is_crossed(self) -> bool:
+        return len(self.parts) > 1
+
     def mask(self, side: Role, rows: Array | None = None) -> Mask:
         """True for members, among all records or some ``rows``."""
         places = ((getattr(cut, side), at) for cut, at in self.parts)
-        member: Mask = np.all([(place if rows is None else place[rows]) == at for place, at in places], axis=0)
-        return member
+        return np.asarray(np.all([(place if rows is None else place[rows]) == at for place, at in places], axis=0))
 
 
 class SubgroupMembers(NamedTuple):
     """Positions of a subgroup's people among the queried ones, and their persons.
 
-    ``kind``: 0 for subgroups by one column, 1 by two; ``persons``: of both sides, numbered from 0; None where each
-    record is another person.
+    ``persons``: of both sides, numbered from 0; None where each record is another person.
     """
 
     group: Group
-    kind: int
     train: Array
     control: Array
     persons: tuple[Array, Array] | None
 
 
-def subgroups(context: Context) -> tuple[list[Group], list[Group]]:
-    """Subgroups by one column, and by two."""
-    return context.once_for_all_stages(
-        "subgroups", lambda: (groups(context), crossed(context, context.options.min_cell, LEAST_UNSEEN))
-    )
+def subgroups(context: Context) -> list[Group]:
+    """Subgroups by one column, then by two."""
+    return context.once_for_all_stages("subgroups", lambda: [*groups(context), *_crossed(context)])
 
 
 def groups(context: Context) -> list[Group]:
@@ -110,24 +107,21 @@ def groups(context: Context) -> list[Group]:
     return found
 
 
-def crossed(context: Context, least: int, unseen: int) -> list[Group]:
-    """Subgroups by two columns, large enough on both sides.
+def _crossed(context: Context) -> Iterator[Group]:
+    """Subgroups by two columns, large enough on both sides, such as women in the oldest quarter.
 
-    They have at least ``least`` training and ``unseen`` control records, such as women in the oldest quarter. Of the
-    quasi-identifiers, where there are any: what an attacker may know of a group. Otherwise of all columns, the first
-    :data:`CROSSED` of them.
+    Of the quasi-identifiers, where there are any: what an attacker may know of a group. Otherwise of all columns, the
+    first :data:`CROSSED` of them.
     """
     known = [int(at) for at in context.encoding.positions(context.schema.quasi_identifiers)]
     columns = (known or list(range(len(context.encoding.columns))))[:CROSSED]
-    found = []
     for first, second in itertools.combinations([_by_column(context, at) for at in columns], 2):
         train, control = (_sizes(first, second, side) for side in PEOPLE)
-        large = (train >= least) & (control >= unseen) & (train < len(context.train))
+        large = (train >= context.options.min_cell) & (control >= LEAST_UNSEEN) & (train < len(context.train))
         for one, other in np.argwhere(large).tolist():
             names, label = (first.column, second.column), f"{first.labels[one]} and {second.labels[other]}"
             sizes = int(train[one, other]), int(control[one, other])
-            found.append(Group(" and ".join(names), label, ((first, one), (second, other)), sizes, names))
-    return found
+            yield Group(" and ".join(names), label, ((first, one), (second, other)), sizes, names)
 
 
 def _sizes(first: Cut, second: Cut, side: Role) -> Array:
@@ -173,34 +167,29 @@ def _rare(context: Context) -> Iterator[Cut]:
 
 def queried(context: Context) -> list[SubgroupMembers]:
     """Members of every subgroup among the records that searches query."""
-    asked = context.asked_people
-    key = "members", *map(len, asked)
-    return context.once_for_all_stages(key, lambda: list(_members(context, asked, subgroups(context))))
+    return context.once_for_asked("members", lambda: list(_members(context, context.asked_people, subgroups(context))))
 
 
 def queried_in_full(context: Context) -> tuple[People, list[SubgroupMembers]]:
     """Records of the subgroups of :func:`in_full`, and the members among these."""
 
     def found() -> tuple[People, list[SubgroupMembers]]:
-        people, names = in_full(context, subgroups(context))
-        chosen = [[group for group in kind if group.name in names] for kind in subgroups(context)]
+        people, names = in_full(context)
+        chosen = [group for group in subgroups(context) if group.name in names]
         return people, list(_members(context, (people[0].rows, people[1].rows), chosen))
 
-    return context.once_for_all_stages(("members in full", *map(len, context.asked_people)), found)
+    return context.once_for_asked("members in full", found)
 
 
-def _members(
-    context: Context, rows: tuple[Array, Array], kinds: Sequence[Sequence[Group]]
-) -> Iterator[SubgroupMembers]:
+def _members(context: Context, rows: tuple[Array, Array], chosen: Sequence[Group]) -> Iterator[SubgroupMembers]:
     persons = context.clusters(*rows)
-    for at, kind in enumerate(kinds):
-        for group in kind:
-            train, control = (np.flatnonzero(group.mask(side, asked)) for side, asked in zip(PEOPLE, rows, strict=True))
-            mine = persons and (numbered(persons[0][train]), numbered(persons[1][control]))
-            yield SubgroupMembers(group, at, train, control, mine)
+    for group in chosen:
+        train, control = (np.flatnonzero(group.mask(side, asked)) for side, asked in zip(PEOPLE, rows, strict=True))
+        mine = persons and (numbered(persons[0][train]), numbered(persons[1][control]))
+        yield SubgroupMembers(group, train, control, mine)
 
 
-def in_full(context: Context, kinds: Sequence[Sequence[Group]]) -> tuple[People, set[tuple[str, str]]]:
+def in_full(context: Context) -> tuple[People, set[tuple[str, str]]]:
     """Records of subgroups that are thinly sampled, and their names.
 
     Subgroups by one column come first, the smallest ones first, and together no more records than the sample has. None
@@ -210,7 +199,7 @@ def in_full(context: Context, kinds: Sequence[Sequence[Group]]) -> tuple[People,
     room = [len(rows) for rows in asked]
     masks = np.zeros(len(context.train), dtype=bool), np.zeros(len(context.encoded("control")), dtype=bool)
     found = set()
-    for group in _sampled_thinly(kinds, asked):
+    for group in _sampled_thinly(context):
         if group.sizes[0] <= room[0] and group.sizes[1] <= room[1]:
             room = [left - size for left, size in zip(room, group.sizes, strict=True)]
             for mask, side in zip(masks, PEOPLE, strict=True):
@@ -220,13 +209,13 @@ def in_full(context: Context, kinds: Sequence[Sequence[Group]]) -> tuple[People,
     return (Part("train", "subgroups in full", train), Part("control", "subgroups in full", control)), found
 
 
-def _sampled_thinly(kinds: Sequence[Sequence[Group]], asked: tuple[Array, Array]) -> Iterator[Group]:
+def _sampled_thinly(context: Context) -> Iterator[Group]:
     """Subgroups of which few records are queried, those of one column before those of two, smallest first."""
-    for kind in kinds:
-        for group in sorted(kind, key=lambda group: (group.sizes[0], *group.name)):
-            counts = (int(group.mask(side, rows).sum()) for side, rows in zip(PEOPLE, asked, strict=True))
-            if any(count < min(ENOUGH, size) for count, size in zip(counts, group.sizes, strict=True)):
-                yield group
+    asked = context.asked_people
+    for group in sorted(subgroups(context), key=lambda group: (group.is_crossed, group.sizes[0], *group.name)):
+        counts = (int(group.mask(side, rows).sum()) for side, rows in zip(PEOPLE, asked, strict=True))
+        if any(count < min(ENOUGH, size) for count, size in zip(counts, group.sizes, strict=True)):
+            yield group
 
 
 LISTED = 20
@@ -247,7 +236,6 @@ class Exposed(NamedTuple):
 
     @property
     def name(self) -> str:
-        """Such as ``1 % by size``."""
         return f"{100 * self.share:.3g} % by {self.ranking}"
 
 
@@ -330,7 +318,7 @@ def membership_subgroups(context: Context) -> Outcome:
     subgroups and both attacks at once (Sidak). Subgroups: categories, quarters of numbers and dates, people rare on
     their quasi-identifiers, and two of these together; only those with at least ``min_cell`` members and 10 others.
     Where searches query a sample of a large table, subgroups that it holds few of are attacked in full
-    (:func:`~.subgroups.in_full`).
+    (:func:`in_full`).
     """
     least = context.options.min_cell
     attacked = [
@@ -338,11 +326,11 @@ def membership_subgroups(context: Context) -> Outcome:
     ]
     if not attacked:
         return NotComputable(f"no subgroup has {least} members and {LEAST_UNSEEN} people never seen", "too_few")
-    together = _together([one.kind for one in attacked])
+    together = _together([one.group.is_crossed for one in attacked])
     levels = [simultaneous(context.options.confidence, parts) for parts in together]
     intervals = auc_intervals(
         [(one.members, one.others) for one in attacked],
-        [levels[one.kind] for one in attacked],
+        [levels[one.group.is_crossed] for one in attacked],
         [one.persons for one in attacked],
     )
     ordered = sorted(
@@ -376,7 +364,6 @@ class AttackedGroup(NamedTuple):
 
     group: Group
     by: str
-    kind: int
     members: Array
     others: Array
     persons: tuple[Array, Array] | None
@@ -385,7 +372,7 @@ class AttackedGroup(NamedTuple):
 
 def _part(one: AttackedGroup, interval: tuple[float, float, float], together: tuple[int, int]) -> Measure:
     named = {"column": one.group.column, "group": one.group.label, "by": one.by}
-    return Measure(*interval, 0.5, len(one.members), named, together=together[one.kind]).above(0.5)
+    return Measure(*interval, 0.5, len(one.members), named, together=together[one.group.is_crossed]).above(0.5)
 
 
 def _attacked_groups(context: Context) -> list[AttackedGroup]:
@@ -401,16 +388,16 @@ def _attacked_groups(context: Context) -> list[AttackedGroup]:
             in_full = sampled.group.name in full
             one, (members, others) = full.get(sampled.group.name, sampled), sides[in_full]
             both = members[one.train], others[one.control]
-            found.append(AttackedGroup(one.group, by, one.kind, *both, one.persons, in_full))
+            found.append(AttackedGroup(one.group, by, *both, one.persons, in_full))
     return found
 
 
-def _together(kinds: list[int]) -> tuple[int, int]:
+def _together(crossed: list[bool]) -> tuple[int, int]:
     """Numbers of simultaneous intervals, by one and by two columns.
 
     Each of the two kinds has half of the total error, so its intervals count twice.
     """
-    return 2 * kinds.count(0), 2 * kinds.count(1)
+    return 2 * crossed.count(False), 2 * crossed.count(True)
 
 
 def _recovered(context: Context, only: inference.Only | None = None) -> dict[str, tuple[Array, Array]]:
@@ -469,7 +456,7 @@ def inference_subgroups(context: Context) -> Outcome:
     chosen = [one for one in queried(context) if len(one.train) >= least and len(one.control) >= LEAST_UNSEEN]
     asked, declared = context.asked_people, set(context.declared_secrets)
     attacks = {
-        (secret, *one.group.name, one.kind): _attack(context, both, (one.train, one.control), asked)
+        (secret, *one.group.name, one.group.is_crossed): _attack(context, both, (one.train, one.control), asked)
         for secret, both in _recovered(context).items()
         for one in chosen
         if secret in declared and secret not in one.group.columns

@@ -318,8 +318,7 @@ def most_frequent(codes: Array, truth: Array) -> Array:
     counts = (codes[:, :, None] == codes[:, None, :]).sum(axis=2)
     most = counts.max(axis=1)
     several = np.where(counts == most[:, None], 1 / counts, 0.0).sum(axis=1)
-    right: Array = ((codes == truth[:, None]).sum(axis=1) == most) / several
-    return right
+    return np.asarray(((codes == truth[:, None]).sum(axis=1) == most) / several)
 
 
 METRICS = (

@@ -93,6 +93,15 @@ def by_fold(context: Context, attack: Callable[[Context, Fold], Scorer], people:
     return found
 
 
+def of_both_sides(context: Context, scored: Callable[[Fold, Part], tuple[Array, Array]]) -> tuple[Scores, Scores]:
+    """What an attack says of records that it chooses in each half, and their rows, of train and of control."""
+    found = [[scored(fold, part) for part in (fold.members, fold.others)] for fold in folds(context)]
+    members, others = (
+        [np.concatenate(parts, axis=-1) for parts in zip(*side, strict=True)] for side in zip(*found, strict=True)
+    )
+    return (members[0], others[0]), (members[1], others[1])
+
+
 def nearest_distances(context: Context, people: People | None = None) -> list[tuple[Array, Array]]:
     """Distances of the queried members, and of people never seen, to the table and to the reference of their half.
 
@@ -151,29 +160,25 @@ def membership_density(context: Context) -> Measure:
     """
     points = partial(coordinates, context, rng=context.random("membership_density"))
     table, _ = points(context.whole("table"), MAX_POINTS)
-    samples = [points(fold.reference, MAX_POINTS)[0] for fold in folds(context)]
-    columns = np.logical_and.reduce([varying(one) for one in (table, *samples)])
+    samples = {fold.reference.key: points(fold.reference, MAX_POINTS)[0] for fold in folds(context)}
+    columns = np.logical_and.reduce([varying(one) for one in (table, *samples.values())])
     table = table[:, columns]
-    attacked: list[list[Array]] = [[], []]  # log p_S and log p_R of members, and of people never seen
-    asked: list[list[Array]] = [[], []]
-    for fold, sample in zip(folds(context), samples, strict=True):
-        reference = sample[:, columns]
-        for scored, rows, part in zip(attacked, asked, (fold.members, fold.others), strict=True):
-            everything, of_people = points(part, MAX_ATTACKED // 2)
-            people = everything[:, columns]
-            its = context.once_for_all_stages(
-                fingerprint("density", people, reference), partial(log_density, people, reference)
-            )
-            scored.append(np.stack([log_density(people, table), its]))
-            rows.append(of_people)
-    densities = [np.concatenate(scored, axis=1) for scored in attacked]
+
+    def scored(fold: Fold, part: Part) -> tuple[Array, Array]:
+        everything, rows = points(part, MAX_ATTACKED // 2)
+        people, reference = everything[:, columns], samples[fold.reference.key][:, columns]
+        key = fingerprint("density", people, reference)
+        its = context.once_for_all_stages(key, partial(log_density, people, reference))
+        return np.stack([log_density(people, table), its]), rows
+
+    densities, asked = of_both_sides(context, scored)  # log p_S and log p_R of members, and of people never seen
     scores = [mine - its for mine, its in densities]
-    details: dict[str, object] = {"points": [len(table), len(reference)]}
+    details: dict[str, object] = {"points": [len(table), len([*samples.values()][-1])]}
     if context.options.paper:  # The published code divides by p_R + 1e-10 (METRICS B6).
         least = np.log(1e-10) + table.shape[1] / 2 * np.log(2 * np.pi)
         printed = [mine - np.logaddexp(its, least) for mine, its in densities]
         details["paper"] = {"AUC": auc(*printed)}
-    return told_apart(context, (scores[0], scores[1]), context.clusters(*map(np.concatenate, asked)), **details)
+    return told_apart(context, (scores[0], scores[1]), context.clusters(*asked), **details)
 
 
 def coordinates(context: Context, part: Part, limit: int, rng: np.random.Generator) -> tuple[Array, Array]:
@@ -195,8 +200,7 @@ def standardized(context: Context, role: Role, rows: Array) -> Array:
 
 def varying(points: Array) -> Mask:
     """Columns with two values or more, shape (p,)."""
-    found: Mask = points.min(axis=0) < points.max(axis=0) if len(points) else np.zeros(points.shape[1], dtype=bool)
-    return found
+    return np.asarray(points.min(axis=0) < points.max(axis=0) if len(points) else np.zeros(points.shape[1], dtype=bool))
 
 
 def log_density(queries: Array, points: Array) -> Array:
@@ -205,8 +209,7 @@ def log_density(queries: Array, points: Array) -> Array:
     if not p:
         return np.zeros(len(queries))
     root = kernel_root(points)
-    result: Array = log_kernels(root, queries, points) - np.log(n) - np.log(np.diag(root)).sum()
-    return result
+    return np.asarray(log_kernels(root, queries, points) - np.log(n) - np.log(np.diag(root)).sum())
 
 
 def kernel_root(points: Array) -> Array:

@@ -83,8 +83,7 @@ def plagiarism(context: Context, fold: Fold) -> Scorer:
         rows, reference = (
             within(context.space, context.place(people), context.place(part), reach).astype(float) for part in sources
         )
-        share: Array = rows / (rows + reference)
-        return share
+        return np.asarray(rows / (rows + reference))
 
     return scored
 
@@ -114,8 +113,7 @@ def likelihood_ratio(context: Context, fold: Fold) -> Scorer:
         near = nearest(context.space, context.place(people), table, min(NEIGHBOURS, len(order)))[1]
         apart = np.linalg.solve(root, (placed(people)[:, None] - rows[near]).reshape(-1, rows.shape[1]).T)
         kernels = -(apart**2).sum(axis=0).reshape(near.shape) / 2
-        found: Array = np.logaddexp(0.0, kernels - known[near]).sum(axis=1)
-        return found
+        return np.asarray(np.logaddexp(0.0, kernels - known[near]).sum(axis=1))
 
     return scored
 
@@ -181,7 +179,6 @@ TOGETHER = ("membership", "membership_dcr", "membership_forest", "membership_net
 
 
 def scored(context: Context, name: str) -> Scores:
-    """Scores of an attack, remembered for this stage."""
     return context.once(("battery", name), lambda: ATTACKS[name](context))
 
 
@@ -209,8 +206,7 @@ def normal(values: Array) -> Array:
     from scipy.special import ndtri
     from scipy.stats import rankdata
 
-    found: Array = ndtri((rankdata(values) - 0.5) / max(len(values), 1))
-    return found
+    return np.asarray(ndtri((rankdata(values) - 0.5) / max(len(values), 1)))
 
 
 def membership_battery(context: Context) -> Measure:

@@ -50,7 +50,6 @@ def mir(context: Context) -> Measure:
 
 
 def _shuffled(context: Context, role: Role, most: int, rng: np.random.Generator) -> Encoded:
-    """Random records of a table, at most so many."""
     table = context.encoded(role)
     return table.take(rng.permutation(table.order)[:most])
 

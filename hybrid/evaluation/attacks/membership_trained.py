@@ -205,8 +205,7 @@ def _ridge(products: Array, shared: Array, trials: int) -> Array:
     left = trials / 4 - 2 * shrunk @ projected + (shrunk**2) @ values
     freedom = (values / (values + PENALTIES[:, None])).sum(axis=1)
     best = int(np.argmin(left / np.maximum(trials - freedom, 1.0) ** 2))
-    weights: Array = vectors @ shrunk[best]
-    return weights
+    return np.asarray(vectors @ shrunk[best])
 
 
 def auc_of(scores: Array, member: Array, confidence: float) -> Interval:
@@ -302,7 +301,6 @@ class Trainings:
     auc: dict[Targets, Interval]
 
     def members(self, targets: Targets) -> Array:
-        """Membership of the most exposed, or of the random people."""
         return _side(self.member, self.exposed, targets)
 
 
@@ -419,11 +417,11 @@ def membership_trained(context: Context) -> Outcome:
 
     Carlini et al. 2022 and Meeus et al. 2023. Up to ``retrain.halves`` trainings repeat the whole process, each on a
     random half of ``retrain.pool`` training people; attacked are the ``retrain.share`` of them least like others, at
-    least 80 (or a quarter of a small pool). One ridge
-    regression learns from what is observed about all of them (:func:`~.observed.observer_of_people`,
-    :func:`~.pooled_scores.pooled_scores`), and is tried on trainings that it has not seen. It is about tables of half
-    the size. Trainings end earlier once the interval holds none of ``retrain.exposed_limits``, and that of random
-    people none of ``retrain.random_limits``; intervals are corrected for looking several times.
+    least 80 (or a quarter of a small pool). One ridge regression learns from what is observed about all of them
+    (:func:`observer_of_people`, :func:`pooled_scores`), and is tried on trainings that it has not seen. It is about
+    tables of half the size. Trainings end earlier once the interval holds none of ``retrain.exposed_limits``, and that
+    of random people none of ``retrain.random_limits``; intervals are corrected for looking several times.
+
     Of linked tables all are made again, and people are attacked with their rows in all of them
     (:class:`~hybrid.evaluation.people_in_tables.LinkedPeople`).
     ``details.detected`` has the share of members found at 1 % and 0.1 % false alarms, which chance finds in the same

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from hybrid.base.arrays import Array
-from hybrid.evaluation.attacks.membership import FALSE_ALARMS, folds, told_apart
+from hybrid.evaluation.attacks.membership import FALSE_ALARMS, Fold, of_both_sides, told_apart
 from hybrid.evaluation.context import Context, KeptModel, Part
 from hybrid.evaluation.families import attack
 from hybrid.evaluation.measure import NotComputable, Outcome
@@ -32,12 +32,11 @@ def membership_whitebox(context: Context) -> Outcome:
     assert model is not None
     if model.ask is None:
         return NotComputable(model.untried, lacks="model")
-    scores: tuple[list[Array], list[Array]] = ([], [])
-    for fold in folds(context):
-        reference = context.records("control").take(fold.reference.rows)
-        for found, part in zip(scores, (fold.members, fold.others), strict=True):
-            found.append(_scores(context, model, part, reference))
-    members, others = (np.concatenate(found) for found in scores)
+
+    def scored(fold: Fold, part: Part) -> tuple[Array, Array]:
+        return _scores(context, model, part, context.records("control").take(fold.reference.rows)), part.rows
+
+    (members, others), _ = of_both_sides(context, scored)
     edge = np.quantile(others, 1 - FALSE_ALARMS, method="higher")
     hits = {"false_alarms": FALSE_ALARMS, "share": float((members > edge).mean())}
     return told_apart(context, (members, others), None, generator=model.generator, true_positives=hits)
@@ -53,8 +52,7 @@ def _scores(context: Context, model: KeptModel, part: Part, reference: Table) ->
     if not context.has_persons(part.role):
         return said
     persons = person_groups(context.persons(part.role)[rows])
-    mean: Array = np.bincount(persons, said) / np.bincount(persons)
-    return mean
+    return np.asarray(np.bincount(persons, said) / np.bincount(persons))
 
 
 METRICS = (

@@ -38,7 +38,6 @@ class HistorySpace:
         self.weights = np.mean(sides, axis=0).astype(np.float32)
 
     def points(self, role: Role, rows: Array) -> Array:
-        """Some rows of a table, shape (p, n), float32."""
         table, found = self._context.encoded(role).take(rows), []
         for at in self._columns:
             values = APART * table.ranks[:, at]
@@ -145,7 +144,7 @@ def near_histories(context: Context) -> Outcome:
     is at most one away; where the rows of the table are not linked, among all of them. The score compares the nearest
     history of the table with the nearest one in half of control, as
     :func:`hybrid.evaluation.attacks.membership.membership` does for rows. The risk is that of
-    :func:`.accusation.accused`, 0 without a leak.
+    :func:`~.membership.accused`, 0 without a leak.
     """
     if not (np.bincount(person_groups(context.persons("train"))) > 1).any():
         return NO_HISTORY

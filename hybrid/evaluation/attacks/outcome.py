@@ -134,8 +134,11 @@ def attacked_people(
 
 
 def measured(made: Attack | NotComputable, **details: Any) -> Outcome:
-    """Risk of an attack, or why it has none."""
     return made if isinstance(made, NotComputable) else made.measure(**details)
+
+
+def printed(made: Attack | NotComputable) -> dict[str, Any] | None:
+    return None if isinstance(made, NotComputable) else made.printed()
 
 
 def worst(attacks: Mapping[str, Attack | NotComputable], over: str, confidence: float, paper: bool = False) -> Outcome:

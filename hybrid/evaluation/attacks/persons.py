@@ -36,14 +36,12 @@ NEAR = 0.9
 
 
 def _per_person(context: Context, role: Role, hits: Mask, rows: Array | None = None) -> Codes:
-    """Number of hit rows of each person; shape (n_persons,), int64."""
     persons = context.persons(role)
     groups = person_groups(persons if rows is None else persons[rows])
     return np.bincount(groups, hits).astype(np.int64)
 
 
 def _attack(context: Context, train: Mask, control: Mask, **details: Any) -> Outcome:
-    """Risk of persons hit, beyond persons never seen."""
     sides = float(train.sum()), float(control.sum()), len(train), len(control)
     return measured(attacked(*sides, context.options.confidence), **details)
 

@@ -129,8 +129,7 @@ class Rows:
     @property
     def features(self) -> Array:
         """All of it side by side, shape (n, q + 2p)."""
-        whole: Array = np.column_stack([self.codes, self.numbers])
-        return whole
+        return np.asarray(np.column_stack([self.codes, self.numbers]))
 
     def distinct(self) -> tuple[Rows, Array]:
         """Distinct rows in order of their content, and how often each occurs."""
@@ -149,8 +148,7 @@ class Rows:
         lengths = np.linalg.norm(self.numbers, axis=1) * np.linalg.norm(person.numbers[0])
         product = self.numbers @ person.numbers[0]
         cosine = np.divide(product, lengths, out=np.zeros(len(self)), where=lengths > 0)
-        distances: Array = 1 - (matches + p * cosine) / max(p + q, 1)
-        return distances
+        return np.asarray(1 - (matches + p * cosine) / max(p + q, 1))
 
 
 @dataclass(frozen=True)
@@ -214,5 +212,4 @@ def places(values: pd.Series, vocabulary: pd.Index) -> Array:
     else:
         codes, distinct = pd.factorize(values)
     found: Array = np.append(vocabulary.get_indexer(pd.Index([str(each) for each in distinct], dtype=object)), MISSING)
-    numbers: Array = found[codes]
-    return numbers
+    return np.asarray(found[codes])

@@ -23,26 +23,17 @@ Score = Literal["distance", "ratio", "alpha"]
 
 
 def row_scores(context: Context, score: Score) -> Array:
-    """Privacy score of each judged row; low is risky.
+    """Privacy score of each judged row, shape (n,), 0 or more; low is risky.
 
     Private: rows with a low score lie near a training record. All in E1, with d_T and d_C the distances of the row to
-    the nearest training and control record.
+    the nearest training and control record. There is a control set, and ``max_records`` is null: with a limit some rows
+    would have no score.
 
     - ``distance``: share (0..1) of control records that have a training record at most d_T away, a p-value of the row:
       how many strangers lie as close to somebody.
     - ``ratio``: d_T / (d_T + d_C), 0 on a copy, 1/2 where neither side is nearer.
     - ``alpha``: density of rows over density of training records around the row, the published score; below 1 where
       training records prevail, inf where there is none.
-
-    Parameters
-    ----------
-    context : Context
-        With a control set, and ``max_records`` of null: with a limit some rows would have no score.
-    score : {"distance", "ratio", "alpha"}
-
-    Returns
-    -------
-    numpy.ndarray, shape (n,), float64, 0 or more
     """
     table, train, control = (context.whole(role) for role in ("table", "train", "control"))
     if score == "alpha":
@@ -97,8 +88,7 @@ def privacy_score(context: Context) -> Outcome:
 
 def _alpha(rows: Array, records: Array, n_rows: int, n_records: int) -> Array:
     """Density of rows over density of records; shape (n,)."""
-    alpha: Array = ((rows + 0.5) / n_rows) / ((records + 0.5) / n_records)
-    return alpha
+    return np.asarray(((rows + 0.5) / n_rows) / ((records + 0.5) / n_records))
 
 
 def _around(context: Context, rows: Part, part: Part, radius: Array) -> Array:

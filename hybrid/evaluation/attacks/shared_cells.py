@@ -28,7 +28,6 @@ class RecordValues(NamedTuple):
     weights: Array
 
     def at(self, records: Array) -> RecordValues:
-        """Some of the records."""
         codes, weights = (np.ascontiguousarray(side[:, records]) for side in self)
         return RecordValues(codes, weights)
 
@@ -68,8 +67,7 @@ def _cells(context: Context, part: Part, reference: Part) -> RecordValues:
 def _rarity(codes: Array, reference: Array) -> Array:
     """-log of each value's share of the reference, the record itself included, shape (n,)."""
     counts = np.bincount(reference, minlength=int(codes.max(initial=0)) + 1)
-    found: Array = np.log(len(reference) + 1) - np.log(counts[codes] + 1)
-    return found
+    return np.asarray(np.log(len(reference) + 1) - np.log(counts[codes] + 1))
 
 
 def _most_shared(people: RecordValues, references: Array, least: Array | None = None) -> Array:
@@ -141,7 +139,7 @@ def shared_cells(context: Context) -> Outcome:
     row is found that is made of parts of several people, of whom each has only a few cells in it.
 
     The reference is half of control, for people of the other half and of half of train; then the other way round, as
-    for :func:`hybrid.evaluation.attacks.membership.membership`. The risk is that of :func:`.accusation.accused`, 0
+    for :func:`hybrid.evaluation.attacks.membership.membership`. The risk is that of :func:`~.membership.accused`, 0
     without a leak.
     """
     return accused(context, *scores(context))

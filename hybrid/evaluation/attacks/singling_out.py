@@ -15,7 +15,7 @@ import pandas as pd
 
 from hybrid.base.arrays import Array, Codes
 from hybrid.base.keys import pack
-from hybrid.evaluation.attacks.outcome import Attack, attacked, worst
+from hybrid.evaluation.attacks.outcome import Attack, attacked, measured, printed, worst
 from hybrid.evaluation.context import Context, Role
 from hybrid.evaluation.engine.encoding import Encoded
 from hybrid.evaluation.engine.intervals import clustered_error
@@ -53,7 +53,6 @@ class Predicates:
         return self.take(np.flatnonzero(~pd.Series(keys).duplicated()))
 
     def join(self, other: Predicates) -> Predicates:
-        """These, then the others."""
         return Predicates(
             np.concatenate([self.columns, other.columns]),
             np.concatenate([self.low, other.low]),
@@ -148,8 +147,6 @@ class Tables(NamedTuple):
 
 
 def tables_of(context: Context) -> Tables:
-    """The judged table, train and control, sorted for counting."""
-
     def index() -> Tables:
         def sorted_rows(role: Role) -> Index:
             return Index(context.encoded(role), context.encoding.cardinality, context.persons(role))
@@ -207,8 +204,7 @@ def _independent(singled: Array, about: Array, found: Array) -> float:
 def _printed(tables: Tables, predicates: Predicates, confidence: float) -> dict[str, Any] | None:
     """The attack as Giomi et al. print it: on all of train and all of control, however their sizes differ."""
     train, control = (float((index.count(predicates) == 1).sum()) for index in (tables.train, tables.control))
-    made = attacked(train, control, len(predicates), len(predicates), confidence)
-    return None if isinstance(made, NotComputable) else made.printed()
+    return printed(attacked(train, control, len(predicates), len(predicates), confidence))
 
 
 def univariate_predicates(context: Context, index: Index) -> Predicates:
@@ -303,10 +299,8 @@ def singling_out_univariate(context: Context) -> Outcome:
     if len(predicates) < FEW_PREDICATES and (isinstance(attack, NotComputable) or _says_nothing(attack.measure())):
         reason = f"only {len(predicates)} values stand alone in the table, too few for a rate"
         return NotComputable(reason, "too_few", lacks="lone_values")
-    if isinstance(attack, NotComputable):
-        return attack
     paper = {"paper": _printed(tables, predicates, context.options.confidence)} if context.options.paper else {}
-    return attack.measure(**paper)
+    return measured(attack, **paper)
 
 
 def _says_nothing(risk: Measure) -> bool:
@@ -326,17 +320,17 @@ def singling_out(context: Context) -> Outcome:
     sizes = [size for size in context.options.singling_out_columns if 2 <= size <= p]
     if not sizes:
         return NotComputable("too few columns to combine")
-    attacks, printed = {}, {}
+    attacks, alone = {}, {}
     for size in sizes:
         rng = context.random(f"singling_out {size}")
         predicates = multivariate_predicates(context, tables.table, size, rng)
         attacks[str(size)] = success(tables, predicates, context.options.confidence)
         if context.options.paper and isinstance(attacks[str(size)], Attack):
-            printed[str(size)] = _printed(tables, predicates, context.options.confidence)
+            alone[str(size)] = _printed(tables, predicates, context.options.confidence)
     found = worst(attacks, "columns", context.options.confidence)
-    if printed and isinstance(found, Measure):
-        risks = [size["risk"] for size in printed.values() if size is not None]
-        found.details["paper"] = {**printed, "risk": max(risks, default=None)}  # The thesis takes the largest.
+    if alone and isinstance(found, Measure):
+        risks = [size["risk"] for size in alone.values() if size is not None]
+        found.details["paper"] = {**alone, "risk": max(risks, default=None)}  # The thesis takes the largest.
     return found
 
 

@@ -23,8 +23,7 @@ COPIED = 0.5
 
 def farther(mine: Array, other: Array) -> Array:
     """True where ``mine`` is larger than the other distance by more than rounding; shape (n,), bool."""
-    result: Array = mine > other + TIE * (1 + other)
-    return result
+    return np.asarray(mine > other + TIE * (1 + other))
 
 
 def nnaa(context: Context) -> Measure:
@@ -88,8 +87,7 @@ def linked_by(own: Array, nearest_own: Array, n: int) -> Array:
     from scipy.sparse.csgraph import connected_components
 
     links = coo_array((np.ones(len(own)), (own, nearest_own)), shape=(n, n))
-    numbers: Array = connected_components(links, directed=False)[1][own]
-    return numbers
+    return np.asarray(connected_components(links, directed=False)[1][own])
 
 
 def _across_and_within(context: Context, queries: Part, references: Part) -> tuple[Array, Array]:
@@ -136,7 +134,7 @@ def _nearest_person(context: Context, part: Part, space: Space) -> tuple[Array, 
         owners = persons[asked] if own else np.full(len(asked), persons.min() - 1)
         return nearest_of_others(space, people, records, persons, owners, asked if own else None)
 
-    return context.once_for_all_stages(("nearest person", plain, part.role, len(asked)), search)
+    return context.once_for_asked(("nearest person", plain, part.role), search, part)
 
 
 def _kin(context: Context, part: Part, nearest_person: Array) -> Array:

@@ -110,7 +110,6 @@ def sort(r: Any, squared: bool, order: Array) -> None:
 
 @compiled
 def fill(r: Any, s: Any) -> None:
-    """Write the values and boxes of sorted records into ``s``."""
     p, q = r.numbers.shape[0], r.codes.shape[0]
     for at in range(r.codes.shape[1]):
         leaf, node = at // LEAF, at // (LEAF * NODE)

@@ -53,7 +53,6 @@ def sorted_order(records: Columns, squared: bool) -> Array:
 
 
 def blocks(records: Columns, order: Array) -> tuple[Columns, Blocks]:
-    """The records in this order, and their blocks."""
     from hybrid.evaluation.engine import block_kernels
 
     n, p, q = len(order), len(records.numbers), len(records.codes)

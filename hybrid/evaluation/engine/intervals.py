@@ -150,8 +150,7 @@ def numbered(ids: Array) -> Array:
     """Cluster numbers from 0, below the number of values; as they are, where they are such numbers."""
     if len(ids) and ids.min() >= 0 and ids.max() < len(ids):
         return ids
-    numbers: Array = np.unique(ids, return_inverse=True)[1]
-    return numbers
+    return np.asarray(np.unique(ids, return_inverse=True)[1])
 
 
 def independent_attempts(hits: Array, persons: Array) -> float:
@@ -243,8 +242,7 @@ def weighted_auc_interval(
         order = np.argsort(others, kind="stable")
         sums = np.append(0.0, np.cumsum(weights[order]))
         ends = (np.searchsorted(others[order], values, side) for side in ("left", "right"))
-        share: Array = sum(sums[end] for end in ends) / (2 * sums[-1])
-        return share
+        return np.asarray(sum(sums[end] for end in ends) / (2 * sums[-1]))
 
     above, below = placed(positive, negative, of_negative), 1 - placed(negative, positive, of_positive)
     value = float(np.average(above, weights=of_positive))
@@ -255,8 +253,7 @@ def weighted_auc_interval(
 
 
 def _below(values: Array, ordered: Array) -> Array:
-    counts: Array = (np.searchsorted(ordered, values, "left") + np.searchsorted(ordered, values, "right")) / 2
-    return counts
+    return np.asarray((np.searchsorted(ordered, values, "left") + np.searchsorted(ordered, values, "right")) / 2)
 
 
 def _auc_score_bounds(values: Array, n: Array, m: Array, z: Array) -> tuple[Array, Array]:

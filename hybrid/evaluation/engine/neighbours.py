@@ -24,7 +24,6 @@ class Sorted(NamedTuple):
 
 
 def in_blocks(space: Space, references: Columns) -> Sorted:
-    """References sorted for searches of a space."""
     return Sorted(*blocks(references, sorted_order(references, space.squared)))
 
 
@@ -35,23 +34,11 @@ def nearest(
     k: int = 1,
     own: Array | None = None,
 ) -> tuple[Array, Array]:
-    """The k nearest references of every query.
+    """The k nearest references of every query: distances, ascending and exact in float64, and rows; shapes (n, k).
 
-    Parameters
-    ----------
-    references : Columns or Sorted
-        The records, or what :func:`in_blocks` made of them: for several searches.
-    k : int
-        Fewer than the references (than the others, with ``own``); the rest is inf and -1.
-    own : numpy.ndarray, shape (n,), int64, optional
-        Which reference is the query itself, -1 for none: a record is not its own neighbour.
-
-    Returns
-    -------
-    distances : numpy.ndarray, shape (n, k), float64
-        Ascending; for E1 the root is taken. Exact in float64.
-    index : numpy.ndarray, shape (n, k), int64
-        Rows of the references; the lowest of those at the same distance.
+    For E1 the root is taken. Of references at the same distance the lowest comes first; where there are fewer, the rest
+    is inf and -1. ``references`` may be those that :func:`in_blocks` sorted, for several searches. ``own`` says which
+    reference is the query itself and so not its neighbour, -1 for none.
     """
     return nearest_of_pieces(space, queries, references, (), k, own)[0]
 
@@ -241,13 +228,13 @@ def infer(
 
 def _infer_left_out(queries: Columns, references: Columns, secrets: Array, truth: Secrets, guess: Secrets) -> Guesses:
     """Guess secrets, each left out of Gower's distance, by comparing all pairs."""
-    from hybrid.evaluation.engine import left_out_kernels
+    from hybrid.evaluation.engine import kernels
 
     n = queries.codes.shape[1]
     made = Guesses.none(n, len(secrets))
 
     def work(start: int, stop: int) -> None:
-        left_out_kernels.infer(queries, references, secrets, truth, guess, start, stop, *made)
+        kernels.infer_left_out(queries, references, secrets, truth, guess, start, stop, *made)
 
     in_chunks(work, n)
     return made

@@ -99,13 +99,11 @@ def screen(query: Any, values: Array, has_missing: Array, squared: bool, out: Ar
 
 @compiled
 def top_bounds(query: Any, s: Any, squared: bool, out: Array) -> None:
-    """Lower bounds of a query for every node, into ``out``."""
     bounds(query, s.top_low, s.top_high, s.top_cap, s.top_seen, squared, out)
 
 
 @compiled
 def leaf_bounds(query: Any, s: Any, node: int, squared: bool, out: Array) -> None:
-    """Lower bounds of a query for a node's leaves, into ``out``."""
     bounds(query, s.low[node], s.high[node], s.cap[node], s.seen[node], squared, out)
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from typing import Any
 
 import numpy as np
 
@@ -29,7 +30,6 @@ class ColumnMarginal:
 
     @property
     def cumulative(self) -> Array:
-        """Distribution function at every value."""
         return np.cumsum(self.counts) / self.known
 
     @property
@@ -39,13 +39,10 @@ class ColumnMarginal:
 
     @property
     def present(self) -> Array:
-        """True for values that occur."""
         return self.counts > 0
 
 
 def marginal(context: Context, at: int, role: Role) -> ColumnMarginal:
-    """Column ``at`` of one table."""
-
     def vocabulary() -> Array:
         values = np.full(context.encoding.cardinality[at], np.nan)
         for table in context.encoding.tables:
@@ -58,7 +55,7 @@ def marginal(context: Context, at: int, role: Role) -> ColumnMarginal:
     return ColumnMarginal(counts, int((ranks < 0).sum()), context.once(("vocabulary", at), vocabulary))
 
 
-def _compare(context: Context, compare: Compare, columns: Array, worst: Callable[[Array], int]) -> Outcome:
+def _compare(context: Context, compare: Compare, columns: Array, worst: Callable[[Array], Any]) -> Outcome:
     rows, reference = {}, []
     for at in columns:
         train = marginal(context, at, "train")
@@ -70,7 +67,7 @@ def _compare(context: Context, compare: Compare, columns: Array, worst: Callable
     if not rows:
         return NotComputable("no column of this kind has values in both tables")
     values = np.array([row["value"] for row in rows.values()])
-    extreme = worst(values)
+    extreme = int(worst(values))
     details = {"columns": rows, "worst": float(values[extreme]), "worst_column": list(rows)[extreme]}
     mean = float(np.mean(reference)) if reference else None
     return Measure(float(values.mean()), reference=mean, n=len(rows), details=details)
@@ -95,7 +92,7 @@ def wasserstein(context: Context) -> Outcome:
     In units of train's range (METRICS C2), 0 or more. The integral of |F_P - F_Q| over the known values.
     """
     columns = np.flatnonzero(context.encoding.continuous)
-    found = _compare(context, _wasserstein, columns, _most)
+    found = _compare(context, _wasserstein, columns, np.argmax)
     if context.options.paper and isinstance(found, Measure):  # In the columns' own units.
         spans = extent(context.encoded("train").numbers[:, columns])[1]
         units = {context.encoding.names[at]: float(span) for at, span in zip(columns, spans, strict=True)}
@@ -113,7 +110,7 @@ def total_variation(context: Context) -> Outcome:
 
     It has the factor 1/2 (METRICS C3). A missing value counts as a category.
     """
-    found = _compare(context, _total_variation, np.flatnonzero(~context.encoding.continuous), _most)
+    found = _compare(context, _total_variation, np.flatnonzero(~context.encoding.continuous), np.argmax)
     if context.options.paper and isinstance(found, Measure):  # Without the half.
         found.details["paper"] = {"TVD": 2 * found.value}
     return found
@@ -130,7 +127,7 @@ def kolmogorov_smirnov(context: Context) -> Outcome:
 
     The largest gap between the distribution functions, averaged over columns.
     """
-    return _compare(context, _kolmogorov, np.flatnonzero(context.encoding.continuous), _most)
+    return _compare(context, _kolmogorov, np.flatnonzero(context.encoding.continuous), np.argmax)
 
 
 def _jensen_shannon(train: ColumnMarginal, table: ColumnMarginal) -> float:
@@ -150,7 +147,7 @@ def jensen_shannon(context: Context) -> Outcome:
     The distance is the root of the divergence in bits. Numbers and dates in 20 bins of about equal mass in train;
     missing is a category.
     """
-    return _compare(context, _jensen_shannon, np.arange(len(context.encoding.columns)), _most)
+    return _compare(context, _jensen_shannon, np.arange(len(context.encoding.columns)), np.argmax)
 
 
 def _shape(train: ColumnMarginal, table: ColumnMarginal) -> float | None:
@@ -167,7 +164,7 @@ def column_shapes(context: Context) -> Outcome:
 
     Mean of 1 - KS (numbers, dates) and 1 - TV (categories), with missing values left out.
     """
-    return _compare(context, _shape, np.arange(len(context.encoding.columns)), _least)
+    return _compare(context, _shape, np.arange(len(context.encoding.columns)), np.argmin)
 
 
 def _missing_gap(train: ColumnMarginal, table: ColumnMarginal) -> float:
@@ -176,7 +173,7 @@ def _missing_gap(train: ColumnMarginal, table: ColumnMarginal) -> float:
 
 def missingness(context: Context) -> Outcome:
     """Mean difference in columns' share of missing values, 0..1."""
-    return _compare(context, _missing_gap, np.arange(len(context.encoding.columns)), _most)
+    return _compare(context, _missing_gap, np.arange(len(context.encoding.columns)), np.argmax)
 
 
 def _covered(train: ColumnMarginal, table: ColumnMarginal) -> float | None:
@@ -197,15 +194,7 @@ def coverage(context: Context) -> Outcome:
 
     Share of train's categories that occur, or of train's range that is reached.
     """
-    return _compare(context, _covered, np.arange(len(context.encoding.columns)), _least)
-
-
-def _most(values: Array) -> int:
-    return int(values.argmax())
-
-
-def _least(values: Array) -> int:
-    return int(values.argmin())
+    return _compare(context, _covered, np.arange(len(context.encoding.columns)), np.argmin)
 
 
 METRICS = (

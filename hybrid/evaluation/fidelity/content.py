@@ -99,29 +99,27 @@ def _is_number(context: Context, name: str) -> bool:
 
 
 def _shares(of: PeopleGroups, table: Table) -> Array:
-    found: Array = np.bincount(of.places(table) + 1, minlength=len(of) + 1)[1:] / max(len(table), 1)
-    return found
+    return np.asarray(np.bincount(of.places(table) + 1, minlength=len(of) + 1)[1:] / max(len(table), 1))
 
 
 def _means(context: Context, by: PeopleGroups, y: str) -> _Figure:
-    real, there = (_mean_of(by, side, side.frame[y].to_numpy(np.float64, na_value=np.nan)) for side in _sides(context))
+    real, there = (
+        _mean_of(by, side, side.frame[y].to_numpy(np.float64, na_value=np.nan))
+        for side in (context.train, context.table)
+    )
     return _Figure(f"mean {y}", real, there, "")
 
 
 def _value_shares(context: Context, by: PeopleGroups, of: PeopleGroups | None) -> _Figure | None:
     if of is None:
         return None
-    train, table = _sides(context)
+    train, table = context.train, context.table
     marks = of.places(train)
     real = np.array([_mean_of(by, train, (marks == at).astype(np.float64)) for at in range(len(of))])
     # Of two values that mirror each other, such as yes and no, the rarer one.
     at = int(np.lexsort((real.mean(axis=1), -np.ptp(real, axis=1).round(6)))[0])
     there = _mean_of(by, table, (of.places(table) == at).astype(np.float64))
     return _Figure(f"{of.column.name} is {of.labels[at]}", 100 * real[at], 100 * there, PERCENT)
-
-
-def _sides(context: Context) -> tuple[Table, Table]:
-    return context.train, context.table
 
 
 def _mean_of(by: PeopleGroups, table: Table, values: Array) -> Array:
@@ -200,7 +198,7 @@ def _places(context: Context, at: int) -> Array:
     for role in _roles(context):
         ranks, first = np.unique(context.encoded(role).ranks[:, at], return_index=True)
         known = ranks >= 0
-        texts[ranks[known]] = _table(context, role).frame[column.name].iloc[first[known]].astype(str).to_numpy()
+        texts[ranks[known]] = context.records(role).frame[column.name].iloc[first[known]].astype(str).to_numpy()
     place[np.argsort(texts, kind="stable")] = np.arange(size)
     return place
 
@@ -215,14 +213,8 @@ def grouped(context: Context, most: int) -> list[Groups]:
     return context.once(("groups of values", most), find)
 
 
-def _table(context: Context, role: Role) -> Table:
-    found = {"train": context.train, "table": context.table, "control": context.control}[role]
-    assert found is not None
-    return found
-
-
 def _people(context: Context, role: Role) -> int:
-    return n_persons(_table(context, role))
+    return n_persons(context.records(role))
 
 
 def distance_beyond_chance(mine: Array, its: Array, sizes: tuple[int, int]) -> tuple[float, float]:
@@ -302,8 +294,7 @@ def corrected_v(counts: Array, groups: Array) -> Array:
     least = np.minimum.outer(corrected, corrected) - 1
     with np.errstate(invalid="ignore", divide="ignore"):
         squared = np.where(least > 0, np.maximum(phi - independent, 0) / least, np.nan)
-    found: Array = np.sqrt(np.minimum(squared, 1))
-    return found
+    return np.asarray(np.sqrt(np.minimum(squared, 1)))
 
 
 def lost_link(context: Context) -> Outcome:
@@ -360,16 +351,8 @@ def error_of_v(counts: Array, groups: Array, pairs: tuple[Array, Array], people:
 
     By the delta method, from that of phi**2 + 1 = sum p_ij**2 / (p_i p_j): the influence of a row in cell ij is
     2 r_ij - sum_j p_ij r_ij / p_i - sum_i p_ij r_ij / p_j with r_ij = p_ij / (p_i p_j). It is large where few rows make
-    a link, such as eleven people of a minority who were born abroad. Of independent columns it says nothing.
-
-    Parameters
-    ----------
-    counts, groups : numpy.ndarray
-        As for :func:`corrected_v`.
-    pairs : tuple of numpy.ndarray, each of shape (n_pairs,), int
-        Both columns of each pair.
-    people : int
-        Of whom the rows are.
+    a link, such as eleven people of a minority who were born abroad. Of independent columns it says nothing. Counts and
+    groups are those of :func:`corrected_v`.
     """
     ends = np.append(groups[1:], len(counts))
     most = int((ends - groups).max())
@@ -386,13 +369,11 @@ def error_of_v(counts: Array, groups: Array, pairs: tuple[Array, Array], people:
         influence -= np.nan_to_num(parts.sum(axis=1, keepdims=True) / columns)
     dimensions = np.minimum((rows > 0).sum(axis=(1, 2)), (columns > 0).sum(axis=(1, 2))) - 1
     of_squares = np.sqrt((shares * influence**2).sum(axis=(1, 2)) / max(people, 1)) / np.maximum(dimensions, 1)
-    found: Array = of_squares / (2 * np.maximum(corrected_v(counts, groups)[pairs], LINKED))
-    return found
+    return np.asarray(of_squares / (2 * np.maximum(corrected_v(counts, groups)[pairs], LINKED)))
 
 
 def _first_groups(columns: Sequence[Groups]) -> Array:
-    found: Array = np.cumsum([0, *(of.n for of in columns)])[:-1]
-    return found
+    return np.asarray(np.cumsum([0, *(of.n for of in columns)])[:-1])
 
 
 def _counts(columns: Sequence[Groups], role: Role) -> Array:
@@ -404,8 +385,7 @@ def _counts(columns: Sequence[Groups], role: Role) -> Array:
     n, p = codes.shape
     rows = np.repeat(np.arange(n), p)
     marks = csr_array((np.ones(n * p), (rows, codes.ravel())), shape=(n, size))
-    found: Array = (marks.T @ marks).toarray()
-    return found
+    return np.asarray((marks.T @ marks).toarray())
 
 
 METRICS = (

@@ -9,23 +9,34 @@ import numpy as np
 
 from hybrid.base.arrays import Array
 from hybrid.base.likeness import agreement, rank_correlation
-from hybrid.evaluation.context import Context, Role, order_of_rows, person_of_rows, successive_rows
+from hybrid.evaluation.context import ROLES, Context, Role, order_of_rows, person_of_rows, successive_rows
 from hybrid.evaluation.families import fidelity
 from hybrid.evaluation.measure import Measure, NotComputable, Outcome
+from hybrid.table.persons import n_persons
 
 ALONE = NotComputable("no person has two rows in both tables", "too_few")
 MOST_CATEGORIES = 10
 """States of the main category in the matrix of transitions; rarer ones count as one, missing ones as another."""
-_ROLES: tuple[Role, ...] = ("train", "control", "table")
 
 
-def _compared(context: Context, values: Callable[[Role], Any], compare: Callable[[Any, Any], float | None]) -> Outcome:
-    train = values("train")
-    value = compare(train, values("table"))
+def beside_control(
+    context: Context, of: Callable[[Role], float | None], missing: NotComputable, n: int, **details: Any
+) -> Outcome:
+    """A number of the judged table beside that of control; ``missing`` where the table has none."""
+    value = of("table")
     if value is None:
-        return ALONE
-    reference = None if context.control is None else compare(train, values("control"))
-    return Measure(value, reference=reference, n=int(person_of_rows(context, "table").max(initial=-1)) + 1)
+        return missing
+    return Measure(value, reference=None if context.control is None else of("control"), n=n, details=details)
+
+
+def _compared(
+    context: Context,
+    values: Callable[[Role], Any],
+    compare: Callable[[Any, Any], float | None],
+    **details: Any,
+) -> Outcome:
+    train, n = values("train"), n_persons(context.table)
+    return beside_control(context, lambda role: compare(train, values(role)), ALONE, n, **details)
 
 
 def ks_distance(one: Array, other: Array) -> float | None:
@@ -76,10 +87,7 @@ def rows_in_order(context: Context) -> Outcome:
         steps = steps[~np.isnan(steps)]
         return float((steps >= 0).mean()) if len(steps) else None
 
-    value = share("table")
-    if value is None:
-        return ALONE
-    return Measure(value, reference=None if context.control is None else share("control"), n=len(context.table))
+    return beside_control(context, share, ALONE, len(context.table))
 
 
 def row_transitions(context: Context) -> Outcome:
@@ -104,10 +112,7 @@ def row_transitions(context: Context) -> Outcome:
     def variation(one: Array, other: Array) -> float | None:
         return float(np.abs(one - other).sum() / 2) if one.any() and other.any() else None
 
-    found = _compared(context, shares, variation)
-    if isinstance(found, Measure):
-        found.details["column"] = context.encoding.names[at]
-    return found
+    return _compared(context, shares, variation, column=context.encoding.names[at])
 
 
 def _main_category(context: Context) -> int | None:
@@ -144,15 +149,10 @@ def within_person(context: Context) -> Outcome:
     def compare(one: Array, other: Array) -> float | None:
         return float(np.abs(one - other).mean()) if len(one) and len(other) else None
 
-    sides = {role: likeness(role) for role in _ROLES if role != "control" or context.control is not None}
-    found = _compared(context, sides.__getitem__, compare)
-    if isinstance(found, Measure):
-        names = [context.encoding.names[at] for at in columns]
-        pairs = zip(sides["train"].tolist(), sides["table"].tolist(), strict=True)
-        found.details["columns"] = {
-            name: {"train": one, "table": other} for name, (one, other) in zip(names, pairs, strict=True)
-        }
-    return found
+    sides = {role: likeness(role) for role in ROLES}
+    of_columns = zip(columns, sides["train"].tolist(), sides["table"].tolist(), strict=False)
+    rows = {context.encoding.names[at]: {"train": one, "table": other} for at, one, other in of_columns}
+    return _compared(context, sides.__getitem__, compare, columns=rows)
 
 
 METRICS = (

@@ -36,8 +36,7 @@ def _embedding(context: Context, role: Role, width: float) -> Array:
             projected += directions[column[part]]
         angles = (projected / width).astype(np.float32)
         total += np.concatenate([wave(angles).sum(axis=0, dtype=np.float64) for wave in (np.cos, np.sin)])
-    scaled: Array = total / (len(table) * FEATURES**0.5)
-    return scaled
+    return np.asarray(total / (len(table) * FEATURES**0.5))
 
 
 def _width(context: Context) -> float:

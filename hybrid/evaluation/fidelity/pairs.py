@@ -6,6 +6,7 @@ import itertools
 from typing import Any, NamedTuple
 
 import numpy as np
+import pandas as pd
 
 from hybrid.base.arrays import Array
 from hybrid.evaluation.context import Context, Role
@@ -23,17 +24,7 @@ MAX_LISTED = 600
 
 def correlations(numbers: Array) -> Array:
     """Pearson correlations over the rows where both are known, shape (p, p); NaN where one is constant."""
-    known = (~np.isnan(numbers)).astype(float)
-    with np.errstate(invalid="ignore", divide="ignore"):
-        center = np.where(known > 0, numbers, 0).sum(axis=0) / known.sum(axis=0)
-        x = np.where(known > 0, numbers - center, 0.0)
-        n = known.T @ known
-        sums, squares = x.T @ known, (x**2).T @ known
-        covariance = x.T @ x - sums * sums.T / n
-        spread = squares - sums**2 / n
-        flat = spread <= 1e-12 * squares
-        result: Array = covariance / np.sqrt(np.where(flat | flat.T, np.nan, spread * spread.T))
-    return np.clip(result, -1, 1)
+    return np.asarray(pd.DataFrame(numbers).corr().to_numpy())
 
 
 def _table(a: Array, b: Array, width_a: int, width_b: int) -> Array:
@@ -111,7 +102,7 @@ def _number(value: float) -> float | None:
     return None if np.isnan(value) else float(value)
 
 
-def _mean(values: Array) -> float | None:
+def mean_known(values: Array) -> float | None:
     known = values[~np.isnan(values)]
     return float(known.mean()) if len(known) else None
 
@@ -122,10 +113,10 @@ def association_difference(context: Context) -> Outcome:
     Over pairs of columns (see :func:`associations`).
     """
     differences, train, table = _association_differences(context, "table")
-    value = _mean(differences)
+    value = mean_known(differences)
     if value is None:
         return NotComputable("no pair of columns varies in both tables")
-    reference = None if context.control is None else _mean(_association_differences(context, "control")[0])
+    reference = None if context.control is None else mean_known(_association_differences(context, "control")[0])
     order = np.argsort(-np.nan_to_num(differences, nan=-1), kind="stable")
     details = {"pairs": _listed(context, differences, order, train=train, table=table)}
     return Measure(value, reference=reference, n=int((~np.isnan(differences)).sum()), details=details)
@@ -140,10 +131,11 @@ def correlation_difference(context: Context) -> Outcome:
     a, b = np.triu_indices(len(continuous), 1)
     numeric = continuous[a] & continuous[b]
     differences = _association_differences(context, "table")[0][numeric]
-    value = _mean(differences)
+    value = mean_known(differences)
     if value is None:
         return NotComputable("fewer than two numeric columns vary in both tables")
-    reference = None if context.control is None else _mean(_association_differences(context, "control")[0][numeric])
+    control = None if context.control is None else _association_differences(context, "control")[0][numeric]
+    reference = None if control is None else mean_known(control)
     details = {"worst": float(np.nanmax(differences))}
     return Measure(value, reference=reference, n=int((~np.isnan(differences)).sum()), details=details)
 
@@ -207,7 +199,7 @@ def _sdmetrics(context: Context) -> float | None:
     """Number that SDMetrics 0.32 prints: bins of its own for each table, and only pairs that are strong in train."""
     trends = _trends(context, "table", own_edges=True)
     strong = trends.strength > np.where(trends.numeric, SDMETRICS_CORRELATION, SDMETRICS_ASSOCIATION)
-    return _mean(trends.similarity[strong])
+    return mean_known(trends.similarity[strong])
 
 
 def pair_trends(context: Context) -> Outcome:
@@ -218,12 +210,12 @@ def pair_trends(context: Context) -> Outcome:
     are weak in train; ``details["sdmetrics"]`` has that number.
     """
     scores = _trends(context, "table").similarity
-    value = _mean(scores)
+    value = mean_known(scores)
     if value is None:
         return NotComputable("fewer than two columns vary")
     reference = None
     if context.control is not None:
-        reference = _mean(_trends(context, "control").similarity)
+        reference = mean_known(_trends(context, "control").similarity)
     order = np.argsort(np.nan_to_num(scores, nan=2), kind="stable")
     details = {"pairs": _listed(context, scores, order), "sdmetrics": _sdmetrics(context)}
     return Measure(value, reference=reference, n=int((~np.isnan(scores)).sum()), details=details)

@@ -10,8 +10,8 @@ import pandas as pd
 from hybrid.base.arrays import Array
 from hybrid.evaluation.context import Context, Parentage, Parents, Role
 from hybrid.evaluation.families import fidelity
-from hybrid.evaluation.fidelity.histories import ks_distance
-from hybrid.evaluation.fidelity.pairs import associations
+from hybrid.evaluation.fidelity.histories import beside_control, ks_distance
+from hybrid.evaluation.fidelity.pairs import associations, mean_known
 from hybrid.evaluation.measure import Measure, NotComputable, Outcome
 from hybrid.table import Schema, Table
 
@@ -42,11 +42,9 @@ def children_per_parent(context: Context) -> Outcome:
         parents = _parentage(context)[role]
         return np.bincount(parents.owners[parents.owners >= 0], minlength=len(parents.table))
 
-    value = ks_distance(counts("train"), counts("table"))
-    if value is None:
-        return NotComputable("a table has no parents", "too_few")
-    reference = None if context.control is None else ks_distance(counts("train"), counts("control"))
-    return Measure(value, reference=reference, n=len(_parentage(context)["table"].table))
+    real, missing = counts("train"), NotComputable("a table has no parents", "too_few")
+    n = len(_parentage(context)["table"].table)
+    return beside_control(context, lambda role: ks_distance(real, counts(role)), missing, n)
 
 
 def parent_child_association(context: Context) -> Outcome:
@@ -63,14 +61,10 @@ def parent_child_association(context: Context) -> Outcome:
     across = of_parent[a] != of_parent[b]
 
     def difference(role: Role) -> float | None:
-        found = np.abs(associations(joined, "train") - associations(joined, role))[a, b][across]
-        known = found[~np.isnan(found)]
-        return float(known.mean()) if len(known) else None
+        return mean_known(np.abs(associations(joined, "train") - associations(joined, role))[a, b][across])
 
-    value = difference("table")
-    if value is None:
-        return NotComputable("no pair of a column and a column of the parent varies in both tables")
-    return Measure(value, reference=None if context.control is None else difference("control"), n=int(across.sum()))
+    missing = NotComputable("no pair of a column and a column of the parent varies in both tables")
+    return beside_control(context, difference, missing, int(across.sum()))
 
 
 def _parentage(context: Context) -> Parentage:
@@ -79,7 +73,6 @@ def _parentage(context: Context) -> Parentage:
 
 
 def _joined_context(context: Context) -> Context:
-    """The context with the columns of its parent beside each row."""
     parentage = _parentage(context)
     train, table = _joined(context.train, parentage["train"]), _joined(context.table, parentage["table"])
     control = None if context.control is None else _joined(context.control, parentage["control"])

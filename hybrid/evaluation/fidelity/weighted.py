@@ -17,8 +17,7 @@ from hybrid.table.weights import weights_of
 def _shares(column: pd.Series, weights: Array, values: pd.Index) -> Array:
     place = values.get_indexer(pd.Index(column.astype(object)))
     sums = np.bincount(np.where(place < 0, len(values), place), weights, minlength=len(values) + 1)
-    shares: Array = sums / sums.sum()
-    return shares
+    return np.asarray(sums / sums.sum())
 
 
 def _weights(table: Table) -> Array:

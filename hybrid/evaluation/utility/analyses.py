@@ -233,8 +233,7 @@ def _main_effects(context: Context, frame: pd.DataFrame) -> Array:
 def _as_numbers(values: pd.Series) -> Array:
     if values.dtype.kind == "M":
         return np.where(values.isna(), np.nan, values.astype("datetime64[us]").astype("int64") / 1e6)
-    numbers: Array = values.to_numpy(dtype=float, na_value=np.nan)
-    return numbers
+    return np.asarray(values.to_numpy(dtype=float, na_value=np.nan))
 
 
 def _independent(inputs: Array) -> Array:
@@ -245,8 +244,7 @@ def _independent(inputs: Array) -> Array:
         return np.empty(0, dtype=int)
     diagonal, pivots = qr(inputs - inputs.mean(axis=0), mode="r", pivoting=True)
     sizes = np.abs(np.diag(diagonal))
-    kept: Array = np.sort(pivots[: len(sizes)][sizes > 1e-8 * max(float(sizes[0]), 1e-300)])
-    return kept
+    return np.asarray(np.sort(pivots[: len(sizes)][sizes > 1e-8 * max(float(sizes[0]), 1e-300)]))
 
 
 METRICS = (

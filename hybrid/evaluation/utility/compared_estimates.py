@@ -25,7 +25,6 @@ class GroupRows(NamedTuple):
 
     @property
     def rows(self) -> pd.DataFrame:
-        """Rows of the group alone."""
         return self.frame if self.among is None else self.frame.loc[self.among]
 
 
@@ -65,7 +64,6 @@ class TableEstimates(NamedTuple):
 
     @property
     def overlap(self) -> float:
-        """Mean overlap of the intervals, 0..1."""
         return float(np.mean([one.overlap for one in self.estimates]))
 
     @property
@@ -80,7 +78,6 @@ class TableEstimates(NamedTuple):
 
     @property
     def worst(self) -> ComparedEstimate:
-        """The estimate that differs most."""
         return max(self.estimates, key=lambda one: abs(one.difference))
 
 

@@ -34,8 +34,7 @@ def _together(contents: Array, fold: Array, rng: np.random.Generator) -> Array:
     content = pd.factorize(contents)[0]
     counts = np.bincount(content)
     drawn = rng.permutation(len(counts)) % FOLDS
-    folds: Array = np.where(counts[content] <= FREQUENT * len(contents), drawn[content], fold)
-    return folds
+    return np.asarray(np.where(counts[content] <= FREQUENT * len(contents), drawn[content], fold))
 
 
 def _of_persons(persons: Sequence[Array], rng: np.random.Generator) -> Array:
@@ -56,7 +55,6 @@ class ToldApart(NamedTuple):
 
 
 def told_apart(context: Context, real: Role) -> ToldApart:
-    """Scores of the discriminator, remembered for this stage."""
     return context.once(("discriminator", real), lambda: _scores(context, real))
 
 

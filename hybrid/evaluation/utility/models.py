@@ -142,5 +142,4 @@ def brier(likely: Array, classes: Array, truth: Array) -> Array:
     true classes may be others.
     """
     right = likely[np.arange(len(truth)), np.minimum(np.searchsorted(classes, truth), len(classes) - 1)]
-    found: Array = ((likely**2).sum(axis=1) + 1 - 2 * np.where(np.isin(truth, classes), right, 0.0)) / 2
-    return found
+    return np.asarray(((likely**2).sum(axis=1) + 1 - 2 * np.where(np.isin(truth, classes), right, 0.0)) / 2)

@@ -218,8 +218,7 @@ def _weighted_fit(
         total = counted.sum(axis=-1)
         mean = (counted * truth[rows]).sum(axis=-1) / total
         spread = (counted * (truth[rows] - mean[..., None]) ** 2).sum(axis=-1) / total
-        found: Array = (counted * error[rows]).sum(axis=-1) / total / np.maximum(spread, np.finfo(float).tiny)
-        return found
+        return np.asarray((counted * error[rows]).sum(axis=-1) / total / np.maximum(spread, np.finfo(float).tiny))
 
     value = 1 - float(unexplained(np.arange(len(truth))[None])[0])
     tail = (1 - confidence) / 2

@@ -70,15 +70,13 @@ def described(rows: Rows) -> Array:
     length = np.sqrt((centred**2).sum(axis=0))
     unit = np.divide(centred, length, out=np.zeros_like(centred), where=length > 0)
     above = np.triu_indices(whole.shape[1], 1)
-    found: Array = np.concatenate([*summary, (unit.T @ unit)[above]])
-    return found
+    return np.asarray(np.concatenate([*summary, (unit.T @ unit)[above]]))
 
 
 def _near_and_random(rows: Rows, person: Rows, rng: np.random.Generator) -> Array:
     shuffled = rng.permutation(len(rows))
     near = shuffled[np.argsort(rows.distances_to(person)[shuffled], kind="stable")[:NEAR]]
-    chosen: Array = rows.features[np.concatenate([np.resize(near, NEAR), np.resize(shuffled, NEAR)])]
-    return chosen
+    return np.asarray(rows.features[np.concatenate([np.resize(near, NEAR), np.resize(shuffled, NEAR)])])
 
 
 def _row_scores(learned: Array, label: Array, tested: Array, seed: int) -> Array:

@@ -98,8 +98,7 @@ def _commonest(secrets: Array, group: Array, near: Array) -> Array:
     best = np.lexsort((pairs, -counts, pairs // len(values)))
     of_group = pairs[best] // len(values)
     first = best[np.searchsorted(of_group, np.arange(int(group.max()) + 1))]
-    guess: Array = values[pairs[first] % len(values)][near]
-    return guess
+    return np.asarray(values[pairs[first] % len(values)][near])
 
 
 def _modelled(context: Context, source: Encoded, people: Encoded, at: int) -> Array:
@@ -142,8 +141,7 @@ def outliers(context: Context, embedding: Embedding) -> Array:
     rows = context.by_content(context.asked(context.whole("table")))
     points = placed(embedding.space.encoded("table").numbers[rows])
     factors = local_outlier_factors(embedding.space.space, points)
-    top: Array = rows[np.argsort(-factors, kind="stable")[: max(len(rows) // SHARE, 1)]]
-    return top
+    return np.asarray(rows[np.argsort(-factors, kind="stable")[: max(len(rows) // SHARE, 1)]])
 
 
 def several_columns(context: Context, embedding: Embedding) -> Outcome:

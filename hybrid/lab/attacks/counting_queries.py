@@ -87,8 +87,7 @@ def query_shares(masks: Array, sets: Array, n_columns: int) -> Array:
     else:
         distinct, times = np.unique(masks, return_counts=True)
         counts = times @ ((distinct[:, None] & sets) == sets)
-    shares: Array = counts / max(len(masks), 1)
-    return shares
+    return np.asarray(counts / max(len(masks), 1))
 
 
 def _observe(columns: list[str], sets: Array, people: Table, table: Table) -> Array:

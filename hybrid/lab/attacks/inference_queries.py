@@ -133,8 +133,7 @@ def _guesses(inputs: Array, label: Array, asked: Array, seed: int) -> Array:
         likely = np.round(forest.predict_proba(asked.reshape(-1, asked.shape[-1]))[:, 1], 9)
     likely = likely.reshape(asked.shape[:2])
     best = likely == likely.max(axis=1, keepdims=True)
-    shares: Array = best / best.sum(axis=1, keepdims=True)
-    return shares
+    return np.asarray(best / best.sum(axis=1, keepdims=True))
 
 
 BEFORE = "tstr"

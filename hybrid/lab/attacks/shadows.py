@@ -54,8 +54,7 @@ def _chosen(context: Context) -> Array:
         score = {"random": _any, "rare": _rare, "unlikely": _unlikely}[options.targets]
         values[rows] = score(context)[rows]
     count = min(options.records, len(context.train) // 10)
-    chosen: Array = order[np.argsort(-values[order], kind="stable")[:count]]
-    return chosen
+    return np.asarray(order[np.argsort(-values[order], kind="stable")[:count]])
 
 
 def _any(context: Context) -> Array:
@@ -113,7 +112,6 @@ class Trained:
         return np.array([observe(self.people, table) for table in self.tables], dtype=np.float32)
 
     def person(self, at: int) -> Table:
-        """One of the people."""
         return self.people.take(np.array([at]))
 
 
@@ -128,7 +126,6 @@ def tests(context: Context) -> Trained:
 
 
 def bootstraps(context: Context) -> Trained:
-    """Trainings on samples of control drawn with replacement."""
     count = 2 * context.retrain.bagging
     return context.once("bagged models", lambda: _train(context, "bootstraps", "control", count))
 
@@ -164,8 +161,7 @@ def _others(context: Context, role: Role, people: Table, source: Table) -> Array
     mine = pd.MultiIndex.from_frame(people.frame[names].astype(object).astype(str))
     theirs = pd.MultiIndex.from_frame(source.frame[names].astype(object).astype(str))
     order = context.encoded(role).order
-    kept: Array = order[~theirs.isin(mine)[order]]
-    return kept
+    return np.asarray(order[~theirs.isin(mine)[order]])
 
 
 MIN_SIDE = 3

@@ -72,8 +72,7 @@ def spherelet_distances(first: Spherelets, second: Spherelets) -> Array:
     """
     cosines = np.linalg.svd(np.swapaxes(first.planes, 1, 2) @ second.planes, compute_uv=False)
     angles = np.arccos(np.clip(cosines.min(axis=1), -1, 1))
-    distances: Array = np.linalg.norm(first.means - second.means, axis=1) + (first.radii + second.radii) / 2 * angles
-    return distances
+    return np.asarray(np.linalg.norm(first.means - second.means, axis=1) + (first.radii + second.radii) / 2 * angles)
 
 
 def _compared(context: Context, embedding: Embedding) -> Outcome:

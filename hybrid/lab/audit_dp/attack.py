@@ -9,11 +9,12 @@ from typing import Any, Literal
 import numpy as np
 
 from hybrid.base.arrays import Array, Codes, Counts, Mask, Numbers
-from hybrid.privacy.auditing import shares_of_game
+from hybrid.privacy.auditing import epsilon_between, rho_between, shares_of_game
 
 _THRESHOLDS = np.linspace(0, 1, 65)
 """Quantiles of a fact that are looked at as thresholds."""
 
+Quantity = Literal["epsilon", "rho"]
 Bound = Callable[[Array, Array], Array]
 """Lower bounds of what is stated, from bounds of the two frequencies of events."""
 
@@ -43,7 +44,7 @@ class BudgetAttack:
 
     name: str
     """one run, the pair of tables of a game, or the part of the account."""
-    quantity: Literal["epsilon", "rho"]
+    quantity: Quantity
     """What is bounded: epsilon at ``delta``, or rho of zero-concentrated differential privacy but for ``delta``."""
     stated: float
     """The stated bound."""
@@ -106,6 +107,27 @@ class Tally:
     """The same in words."""
 
 
+@dataclass(frozen=True)
+class StatedBound:
+    """What is stated, as in :class:`BudgetAttack`."""
+
+    quantity: Quantity
+    value: float
+    delta: float
+
+    def between(self, low: Array, high: Array) -> Array:
+        """Lower bounds of it, from bounds of the two frequencies of events."""
+        return (epsilon_between if self.quantity == "epsilon" else rho_between)(low, high, self.delta)
+
+    def beside(self, name: str, lower: float, detail: str) -> BudgetAttack:
+        return BudgetAttack(name, self.quantity, self.value, self.delta, lower, detail)
+
+    def after(self, name: str, tally: Tally, confidence: float) -> BudgetAttack:
+        """Result of a game, whose event was counted."""
+        lower = float(self.between(*shares_of_game(tally.hits, tally.runs, confidence)))
+        return self.beside(name, lower, tally.detail)
+
+
 def play(sides: tuple[Array, Array], bound: Bound, confidence: float) -> Tally:
     """Choose an event on the first halves of the runs, and count it on the others.
 
@@ -146,11 +168,9 @@ def _best(sides: tuple[Array, Array], bound: Bound, confidence: float) -> Event:
 def _thresholds(values: Array) -> Array:
     known = np.unique(values)
     at = np.searchsorted(known, np.unique(np.quantile(values, _THRESHOLDS, method="higher")))
-    found: Array = (known[np.maximum(at - 1, 0)] + known[at]) / 2
-    return found
+    return np.asarray((known[np.maximum(at - 1, 0)] + known[at]) / 2)
 
 
 def _gaps(hits: tuple[Array, Array], runs: tuple[int, int]) -> Array:
     p, q = ((count + 0.5) / (n + 1) for count, n in zip(hits, runs, strict=True))
-    found: Array = (p - q) / np.sqrt(p * (1 - p) / runs[0] + q * (1 - q) / runs[1])
-    return found
+    return np.asarray((p - q) / np.sqrt(p * (1 - p) / runs[0] + q * (1 - q) / runs[1]))

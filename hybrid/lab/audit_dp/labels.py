@@ -18,25 +18,17 @@ from hybrid.base.arrays import Array
 from hybrid.base.errors import HybridError
 from hybrid.base.progress import Progress
 from hybrid.hierarchy import Hierarchy
-from hybrid.lab.audit_dp.attack import BudgetAttack, first_distinct, n_equal, n_right, play
+from hybrid.lab.audit_dp.attack import BudgetAttack, StatedBound, first_distinct, n_equal, n_right, play
 from hybrid.pipeline.amplification import epsilon_for
 from hybrid.pipeline.sampled_labels import DELTAS
 from hybrid.pipeline.table_run import TableRun
-from hybrid.privacy.auditing import epsilon_between, epsilon_of_game, epsilon_of_guesses
+from hybrid.privacy.auditing import epsilon_of_guesses
 from hybrid.table import DTYPES, Table
 
 _ABOVE_FLOOR = (1.25, 4.0)
 """Deltas, in multiples of beta ** k, at which few runs can say most."""
 _LONE_CLASSES = 4
 """Sizes, in multiples of k / beta, of the class beside which a canary is alone."""
-
-
-@dataclass(frozen=True)
-class Point:
-    """One stated pair of epsilon and delta."""
-
-    epsilon: float
-    delta: float
 
 
 def attack_labels(
@@ -99,12 +91,12 @@ class _Walk:
         return np.stack([one.encode(made.frame[one.column]) for one in self.hierarchies], axis=1)
 
 
-def _points(walk: _Walk) -> Iterator[Point]:
+def _points(walk: _Walk) -> Iterator[StatedBound]:
     """Stated pairs of epsilon and delta."""
     for delta in (*DELTAS, *(min(factor * walk.beta**walk.k, 0.9) for factor in _ABOVE_FLOOR)):
         found = epsilon_for(walk.k, walk.beta, delta)
         if found is not None:
-            yield Point(found.epsilon, delta)
+            yield StatedBound("epsilon", found.epsilon, delta)
 
 
 def _worst(walk: _Walk, epsilon: float = 1.0) -> int:
@@ -113,7 +105,7 @@ def _worst(walk: _Walk, epsilon: float = 1.0) -> int:
 
 
 def _one_run(
-    walk: _Walk, points: Sequence[Point], canaries: int, confidence: float, rng: np.random.Generator
+    walk: _Walk, points: Sequence[StatedBound], canaries: int, confidence: float, rng: np.random.Generator
 ) -> Iterator[BudgetAttack]:
     """Guess which canaries were in the table of a single run."""
     drawn = walk.leaves(20 * canaries, rng)
@@ -125,8 +117,7 @@ def _one_run(
     right = n_right(present, n_equal(made, walk.cells(each)) + rng.random(len(each)) / 2, half)
     for point in points:
         lower = epsilon_of_guesses(len(each), 2 * half, right, point.delta, confidence)
-        detail = f"{right} of {2 * half} guesses right, {len(each)} canaries"
-        yield BudgetAttack("one run", "epsilon", point.epsilon, point.delta, lower, detail)
+        yield point.beside("one run", lower, f"{right} of {2 * half} guesses right, {len(each)} canaries")
 
 
 def _pairs(walk: _Walk, rng: np.random.Generator) -> Iterator[tuple[str, Array, Array]]:
@@ -155,7 +146,7 @@ def _game(
     name: str,
     canary: Array,
     others: Array,
-    points: Sequence[Point],
+    points: Sequence[StatedBound],
     runs: int,
     confidence: float,
     rng: np.random.Generator,
@@ -165,11 +156,9 @@ def _game(
         np.array([_facts(walk, walk.release(table, int(rng.integers(2**31))), canary) for _ in range(runs)])
         for table in (with_canary, others)
     )
-    least = min(point.delta for point in points)
-    tally = play((facts, facts_without), lambda low, high: epsilon_between(low, high, least), confidence)
-    for point in points:
-        lower = epsilon_of_game(tally.hits, tally.runs, point.delta, confidence)
-        yield BudgetAttack(name, "epsilon", point.epsilon, point.delta, lower, tally.detail)
+    least = min(points, key=lambda point: point.delta)
+    tally = play((facts, facts_without), least.between, confidence)
+    yield from (point.after(name, tally, confidence) for point in points)
 
 
 def _facts(walk: _Walk, made: Array, canary: Array) -> tuple[int, int, int]:

@@ -18,10 +18,9 @@ import pandas as pd
 
 from hybrid.base.arrays import Array, Codes, Numbers
 from hybrid.base.progress import Progress
-from hybrid.lab.audit_dp.attack import BudgetAttack, play
+from hybrid.lab.audit_dp.attack import BudgetAttack, StatedBound, play
 from hybrid.lab.audit_dp.walk import Stated, Walk
 from hybrid.privacy.accounting import rho_for, total, variance_for
-from hybrid.privacy.auditing import rho_between, rho_of_game
 from hybrid.privacy.domain import CategoryDomain, KnownColumn, NumberDomain, PrivacyOptions
 from hybrid.privacy.plan import DEVIATIONS, DOMAINS_SHARE, FAN, KEYS_SHARE, EncodedTable, encode_table, threshold
 from hybrid.synthesize.generators.noisy_marginals import NoisyCounts
@@ -109,14 +108,9 @@ def attack_parts(
     for at, (name, setting) in enumerate(games):
         progress("audit parts", at, len(games))
         played = PARTS[name](setting)
-
-        def bound(low: Array, high: Array, delta: float = played.delta) -> Array:
-            return rho_between(low, high, delta)
-
-        tally = play(played.facts, bound, 1 - error)
-        lower = rho_of_game(tally.hits, tally.runs, played.delta, 1 - error)
-        full = f"{name}, epsilon {setting.stated.epsilon:g}"
-        yield BudgetAttack(full, "rho", played.rho, played.delta, lower, tally.detail)
+        paid = StatedBound("rho", played.rho, played.delta)
+        tally = play(played.facts, paid.between, 1 - error)
+        yield paid.after(f"{name}, epsilon {setting.stated.epsilon:g}", tally, 1 - error)
 
 
 def number_of_rows(setting: _Setting) -> Played:

@@ -18,19 +18,12 @@ from hybrid.base.arrays import Array, Codes, Mask, Numbers
 from hybrid.base.errors import HybridError
 from hybrid.base.progress import Progress
 from hybrid.hierarchy.load import listed_values
-from hybrid.lab.audit_dp.attack import Bound, BudgetAttack, first_distinct, n_equal, n_right, play
+from hybrid.lab.audit_dp.attack import BudgetAttack, StatedBound, first_distinct, n_equal, n_right, play
 from hybrid.pipeline.config import RunConfig
 from hybrid.pipeline.privacy_statements import stated_budget
 from hybrid.pipeline.table_run import TableRun
 from hybrid.privacy.accounting import rho_for
-from hybrid.privacy.auditing import (
-    epsilon_between,
-    epsilon_of_game,
-    epsilon_of_guesses,
-    guesses_p_value,
-    rho_between,
-    rho_of_game,
-)
+from hybrid.privacy.auditing import epsilon_of_guesses, guesses_p_value
 from hybrid.privacy.domain import KnownColumn, PrivacyOptions, ValueGrid
 from hybrid.privacy.plan import KEYS_SHARE, bounds_of
 from hybrid.table import DTYPES, Column, Kind, Role, Schema, Table
@@ -236,18 +229,11 @@ def _game(walk: Walk, pair: Pair, runs: int, confidence: float, rng: np.random.G
         np.array([_facts(walk, codes, np.array(of), pair.canary, int(rng.integers(2**31))) for _ in range(runs)])
         for codes, of in tables
     ]
-    tally = play((facts[0], facts[1]), _bound(stated), confidence)
-    lower = epsilon_of_game(tally.hits, tally.runs, stated.delta, confidence)
-    yield BudgetAttack(pair.name, "epsilon", stated.epsilon, stated.delta, lower, tally.detail)
+    bounds = [StatedBound("epsilon", stated.epsilon, stated.delta)]
     if stated.rho is not None:
-        lower = rho_of_game(tally.hits, tally.runs, stated.rho_delta, confidence)
-        yield BudgetAttack(pair.name, "rho", stated.rho, stated.rho_delta, lower, tally.detail)
-
-
-def _bound(stated: Stated) -> Bound:
-    if stated.rho is None:
-        return lambda low, high: epsilon_between(low, high, stated.delta)
-    return lambda low, high: rho_between(low, high, stated.rho_delta)
+        bounds.append(StatedBound("rho", stated.rho, stated.rho_delta))
+    tally = play((facts[0], facts[1]), bounds[-1].between, confidence)
+    yield from (bound.after(pair.name, tally, confidence) for bound in bounds)
 
 
 def _facts(walk: Walk, codes: Codes, persons: Codes, canary: Codes, seed: int) -> Numbers:

@@ -53,8 +53,7 @@ class Encoder:
         found = [self.network.points(self.inputs.code(block, seen)) for block in blocks]
         if not found:
             return np.empty((0, len(self.network.biases[-1])))
-        points: Array = np.round(np.concatenate(found), DIGITS)[inverse]
-        return points
+        return np.asarray(np.round(np.concatenate(found), DIGITS)[inverse])
 
 
 @dataclass(frozen=True)
@@ -98,7 +97,6 @@ class _Embedded(Context):
 
 
 def sphere(n_dimensions: int) -> Space:
-    """Euclidean distance of points."""
     none = np.empty(0)
     return Space(np.arange(n_dimensions), np.zeros(n_dimensions), np.ones(n_dimensions), none, True)
 
@@ -130,7 +128,6 @@ def trained(context: Context) -> tuple[Embedding, ...]:
 
 
 def without_training(context: Context) -> Embedding:
-    """Embedding by a network with random weights, once per context."""
     options = chosen(context)
 
     def make() -> Embedding:
@@ -170,8 +167,7 @@ def held_back(context: Context) -> Array:
     """Tenth of the judged rows that no encoder learns from; ascending, int64."""
     order = context.encoded("table").order
     tenth = context.random("held back").permutation(order)[: max(len(order) // 10, 1)]
-    rows: Array = np.sort(tenth)
-    return rows
+    return np.asarray(np.sort(tenth))
 
 
 def _embedding(context: Context, encoder: Encoder, held: Array) -> Embedding:

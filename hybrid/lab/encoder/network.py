@@ -36,7 +36,6 @@ class Coded(NamedTuple):
     tokens: Array
 
     def take(self, rows: Array) -> Coded:
-        """These records."""
         return Coded(*(part[rows] for part in self))
 
 
@@ -55,7 +54,6 @@ class InputScales:
 
     @property
     def n_columns(self) -> int:
-        """Number of columns."""
         return len(self.numeric) + len(self.other)
 
     def code(self, records: Encoded, shown: Array) -> Coded:
@@ -92,8 +90,7 @@ def random_masks(n: int, p: int, rng: np.random.Generator) -> Array:
     """
     hidden = rng.integers(1, p, size=n)
     place = np.argsort(np.argsort(rng.random((n, p)), axis=1), axis=1)
-    shown: Array = place >= hidden[:, None]
-    return shown
+    return np.asarray(place >= hidden[:, None])
 
 
 HIDDEN = 3
@@ -126,16 +123,14 @@ class Network:
                 x = centred / spread * self.gains[layer - 1] + self.shifts[layer - 1]
             x = _gelu(x)
         x = x @ self.weights[-1].T + self.biases[-1]
-        points: Array = x / np.maximum(np.linalg.norm(x, axis=1, keepdims=True), 1e-12)
-        return points
+        return np.asarray(x / np.maximum(np.linalg.norm(x, axis=1, keepdims=True), 1e-12))
 
 
 def _gelu(x: Array) -> Array:
     """Gaussian error linear unit (Hendrycks and Gimpel 2016), x Phi(x)."""
     from scipy.special import erf
 
-    result: Array = x * 0.5 * (1 + erf(x / math.sqrt(2)))
-    return result
+    return np.asarray(x * 0.5 * (1 + erf(x / math.sqrt(2))))
 
 
 def untrained(inputs: InputScales, options: EncoderOptions, seed: int) -> Network:
@@ -172,5 +167,4 @@ def _category_width(categories: int, options: EncoderOptions) -> int:
 
 
 def dimensions(inputs: InputScales, options: EncoderOptions) -> int:
-    """Dimensions of a point."""
     return options.dimensions or min(30, max(8, round(2 * inputs.n_columns / 3)))
