@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from html import escape
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from hybrid.base.bars import shown
 from hybrid.base.errors import ConfigError
-from hybrid.base.listed_names import ListedNames
+from hybrid.base.notebook import NotebookResult
 from hybrid.base.progress import Progress
 from hybrid.python.drafts import Guessed, Wishes, guessed
 from hybrid.python.frames import AnyTable, is_several, like
@@ -25,19 +24,11 @@ ALL_ROWS: Mapping[str, Any] = {"split.control": 0.0, "split.release": 0.0, "samp
 """Settings under which all records are anonymized, none kept apart and none left to chance."""
 
 
-class Anonymized(ListedNames):
+class Anonymized(NotebookResult):
     """A k-anonymous table of labels. Holds the original records: private.
 
-    Parameters
-    ----------
-    run : Pipeline
-        The run behind it, of which the first stage is computed.
-    give : callable
-        Makes the table one of the kind that came in.
-    notes : tuple of str
-        What was guessed, and what was changed beside quasi-identifiers.
-    draft : Draft, optional
-        The guessed configuration.
+    ``run`` has the first stage computed; ``notes`` say what was guessed, and what was changed beside quasi-identifiers;
+    ``draft`` is the guessed configuration.
     """
 
     def __init__(
@@ -82,27 +73,15 @@ class Anonymized(ListedNames):
     def restore(self, transition: str = "tree", *, seed: int | None = None, **options: Any) -> Any:
         """Table with specific values below the labels again.
 
-        It is not k-anonymous: a value below a label may be that of a person. :mod:`hybrid.transitions` has a function
-        for each strategy.
+        It is not k-anonymous: a value below a label may be that of a person. It has as many rows as :attr:`table`, in
+        the same order, and is of the kind that came in.
 
         Parameters
         ----------
-        transition : str
-            Name of the strategy.
+        transition, options
+            Name of a strategy of :mod:`hybrid.transitions`, and its options.
         seed : int, optional
             Repeats the draws; by default a fresh one.
-        options : object
-            Of the strategy.
-
-        Returns
-        -------
-        table
-            As many rows as :attr:`table`, in the same order, of the kind that came in.
-
-        Raises
-        ------
-        ConfigError
-            There is no such strategy or option.
         """
         from hybrid.base.rng import fresh_seed, rng_for
         from hybrid.jobs.run import label_order
@@ -117,10 +96,8 @@ class Anonymized(ListedNames):
 
     def save(self, folder: Path | str) -> Path:
         """Write labels, aggregates and manifest, as ``hybrid anonymize --out`` does; raises as the command does."""
-        from hybrid.base.ownership import check_replaceable
         from hybrid.jobs.run import write_anonymized
 
-        check_replaceable(Path(folder))
         write_anonymized(self.run, Path(folder))
         return Path(folder)
 
@@ -135,9 +112,6 @@ class Anonymized(ListedNames):
         ]
         lines += [f"  {note}" for note in self.notes if note.startswith(("guessed: ", "changed: "))]
         return "\n".join([*lines, "  .table  .restore()  .result  .levels  .save(folder)  .notes  .draft"])
-
-    def _repr_html_(self) -> str:
-        return f"<pre>{escape(repr(self))}</pre>"
 
 
 def anonymize(

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 from hybrid.base.bars import shown
 from hybrid.base.errors import ConfigError, Finding, HybridError
-from hybrid.base.listed_names import ListedNames
+from hybrid.base.notebook import NotebookResult
 from hybrid.base.progress import Progress
 from hybrid.python.drafts import Wishes, guessed
 
@@ -24,14 +24,8 @@ if TYPE_CHECKING:
 COLUMNS = ("level", "message", "hint")
 
 
-class Findings(Sequence[Finding]):
-    """Everything that can be found without a run: what is fine, then errors, then notes.
-
-    Parameters
-    ----------
-    lines : sequence of Finding
-        In that order.
-    """
+class Findings(NotebookResult, Sequence[Finding]):
+    """Everything that can be found without a run: what is fine, then errors, then notes."""
 
     def __init__(self, lines: Sequence[Finding]) -> None:
         self._lines = tuple(lines)
@@ -55,14 +49,8 @@ class Findings(Sequence[Finding]):
         return len(self._lines)
 
     def __repr__(self) -> str:
-        return "\n".join(self._texts())
-
-    def _repr_html_(self) -> str:
-        return f"<pre>{escape(repr(self))}</pre>"
-
-    def _texts(self) -> Iterator[str]:
-        for one in self._lines:
-            yield f"{one.level:<6}{one.message}" + (f"   hint: {one.hint}" if one.hint else "")
+        hinted = ((one, f"   hint: {one.hint}" if one.hint else "") for one in self._lines)
+        return "\n".join(f"{one.level:<6}{one.message}{hint}" for one, hint in hinted)
 
 
 def check(data: Any, *, progress: Progress | bool = True, **guesses: Any) -> Findings:
@@ -145,14 +133,8 @@ def of_draft(draft: Any) -> RunConfig:
     return found if source is None else configuration(found, source)
 
 
-class TradeOffCurve(ListedNames):
-    """Least loss at every pair of k and suppression limit.
-
-    Parameters
-    ----------
-    found : TradeOff
-        As ``hybrid trade-off`` finds it.
-    """
+class TradeOffCurve(NotebookResult):
+    """Least loss at every pair of k and suppression limit, as ``hybrid trade-off`` finds it."""
 
     def __init__(self, found: TradeOff) -> None:
         self.found = found
@@ -176,14 +158,7 @@ class TradeOffCurve(ListedNames):
     @property
     def sentences(self) -> tuple[str, ...]:
         """Price of k for each column, and of each rule, in words."""
-        from hybrid.pipeline.level_costs import column_words, rule_sentences
-
-        found = self.found
-        said = [
-            ". ".join([f"{name}: {column_words(found.costs, found.words, name)}", *found.across(name)])
-            for name in found.words.of
-        ]
-        return (*said, *rule_sentences(found.costs, found.words, found.loss))
+        return tuple(". ".join(said) for said in self.found.sentences)
 
     def plot(self) -> Figure:
         """Loss against the suppression limit, a chart for each k; aggregates only."""

@@ -94,13 +94,8 @@ _UNREADABLE = (pickle.UnpicklingError, EOFError, AttributeError, ImportError, Lo
 class Store:
     """Folder of stage results, named by the fingerprints of their inputs.
 
-    Parameters
-    ----------
-    path : Path or None
-        A folder of the private zone, made with mode 0700 when first needed. None: every result is computed and
-        nothing is kept.
-    cipher : Cipher, optional
-        Encrypts what is kept, and the names under which it is kept.
+    It lies in the private zone, and is made with mode 0700 when first needed; without a path every result is computed
+    and nothing is kept. A cipher encrypts what is kept, and the names under which it is kept.
     """
 
     def __init__(self, path: Path | None, cipher: Cipher | None = None) -> None:
@@ -115,24 +110,12 @@ class Store:
     def get_or_compute(self, stage: str, key: str, compute: Callable[[], T]) -> T:
         """Return the stored result, or compute and store it.
 
-        Parameters
-        ----------
-        key : str
-            :func:`fingerprint` of everything the result depends on: inputs, options, seed, code and libraries.
-        compute : callable
-            Gives a result that pickles. Called at most once, by one process at a time for the same stage and key.
+        ``key`` is the fingerprint of everything the result depends on: inputs, options, seed, code and libraries.
+        ``compute`` gives a result that pickles; one process at a time computes it for the same stage and key.
 
-        Returns
-        -------
-        object
-            A result read back is equal to, and never shared with, the one computed. An entry that is damaged
-            is computed again. If the disk is full the result is returned and not kept (logged as a warning).
-
-        Raises
-        ------
-        OutputError
-            The store cannot be made, or does not belong to the user who runs this, or others may write to it, or it
-            is encrypted under another key.
+        A result read back is equal to, and never shared with, the one computed. An entry that is damaged is computed
+        again. If the disk is full the result is returned and not kept (logged as a warning). A store of another user,
+        one to which others may write, and one under another key are refused.
         """
         if self.path is None:
             return compute()
@@ -264,21 +247,9 @@ class Store:
 
 
 def keep_private(path: Path, content: bytes, days: float) -> None:
-    """Write a private file atomically (mode 0600), and remove expired files beside it.
+    """Write a private file atomically (mode 0600), and remove files beside it that were written so many days ago.
 
-    Parameters
-    ----------
-    path : Path
-        In a folder of files of this kind alone.
-    content : bytes
-        What to write.
-    days : float
-        Files there with the same suffix that were written earlier than so many days ago are removed.
-
-    Raises
-    ------
-    OutputError
-        The private zone cannot be written.
+    The folder has files of this kind alone; only those with the same suffix are removed.
     """
     with atomic.atomic_file(path, private=True) as temporary:
         temporary.write_bytes(content)

@@ -37,19 +37,10 @@ _ENTRY = re.compile(r"[A-Za-z0-9_-]+-[0-9a-f]{64}")
 
 
 class SharedStore(Store):
-    """Shared store.
-
-    One encrypted file per result, written under a temporary name and moved.
+    """Folder of a file system that machines share: a file per result, written under a temporary name and moved.
 
     The writer of a file cannot be verified, and unpickling runs code: so all is encrypted and authenticated. There
     are no locks between machines: two that need a result at the same moment both compute it, with the same outcome.
-
-    Parameters
-    ----------
-    url : str
-        A folder of the file system.
-    cipher : Cipher
-        Encrypts what is kept, and the names.
     """
 
     cipher: Cipher
@@ -184,15 +175,11 @@ class StorePlace:
     key: str | None = field(default=None, repr=False)
     """Encryption key; None: the key in the environment, if there is one."""
 
-    @property
-    def is_shared(self) -> bool:
-        return "://" in self.place
-
     def open(self) -> Store:
         """Open the store."""
         key = self.key or key_of_environment()
         cipher = None if key is None else Cipher(key)
-        if not self.is_shared:
+        if "://" not in self.place:
             return Store(Path(self.place).expanduser(), cipher)
         if cipher is None:
             raise ConfigError(
