@@ -355,7 +355,6 @@ def trade_off(
     from hybrid.base.atomic import write_json
     from hybrid.jobs.trade_off import KS, LIMITS, trade_off_of
     from hybrid.pipeline.config import load_config
-    from hybrid.pipeline.level_costs import column_words, rule_sentences
 
     with console.progress() as progress:
         loaded = load_config(config, overrides(set_))
@@ -379,12 +378,8 @@ def trade_off(
         classes = "-" if point.classes is None else figure(f"{point.classes:,}")
         grid.add_row(f"{point.k}{here}", figure(f"{point.suppression_limit:.1%}"), loss, share, classes, levels)
     console.out.print(grid)
-    for name in names:
-        changes = found.across(name)
-        about = [f"{name}: {column_words(found.costs, found.words, name)}", *changes]
-        console.line("note", ". ".join(map(console.said, about)))
-    for sentence in rule_sentences(found.costs, found.words, found.loss):
-        console.line("note", sentence)
+    for said in found.sentences:
+        console.line("note", ". ".join(map(console.said, said)))
 
 
 def _opened(place: str | None) -> Store | None:

@@ -17,6 +17,7 @@ from hybrid.base.atomic import make_private, write_json, write_text
 from hybrid.base.errors import ConfigError, HybridError
 from hybrid.base.hashing import file_sha256
 from hybrid.base.manifest import MANIFEST, build_manifest
+from hybrid.base.ownership import check_replaceable
 from hybrid.jobs.origins import keep_origin
 from hybrid.jobs.places import labels_file, staged
 from hybrid.jobs.report_inputs import keep_source_statistics, report_pages
@@ -95,6 +96,7 @@ def write_run(
     its key seals the run; without a private zone the run is a trial of a comparison, judged as a first draw: it is not
     counted and cannot be published. After an error of any stage there is no folder.
     """
+    check_replaceable(folder)
     refuse_known_leak(run.config.model_dump(mode="json"))
     run.refuse_spent()
     run.check()
@@ -137,6 +139,7 @@ def _write_tables(run: Pipeline, folder: Path) -> str:
 
 def write_anonymized(run: Pipeline, folder: Path) -> AnonymizationResult:
     """Write the results of the first stage alone; of linked tables, those of all that have quasi-identifiers."""
+    check_replaceable(folder)
     result = run.anonymization
     if result is None:
         raise ConfigError("the config has no anonymize section", hint="add one, with k and the quasi-identifiers")

@@ -12,7 +12,7 @@ from hybrid.base.errors import ConfigError, Problem
 from hybrid.base.hashing import code_version, file_stamp, fingerprint, library_versions
 from hybrid.base.progress import Progress, silent
 from hybrid.pipeline.config import RunConfig
-from hybrid.pipeline.level_costs import LevelWords
+from hybrid.pipeline.level_costs import LevelWords, column_words, rule_sentences
 from hybrid.pipeline.level_findings import trial_seed
 from hybrid.pipeline.pipeline import Pipeline
 from hybrid.pipeline.stages import libraries
@@ -76,6 +76,13 @@ class TradeOff:
         points = tuple(TradeoffPoint.from_json(one) for one in content["points"])
         words = LevelWords({name: tuple(levels) for name, levels in content["words"].items()})
         return cls(**content | {"points": points, "words": words, "costs": RuleCosts.from_json(content["costs"])})
+
+    @property
+    def sentences(self) -> Iterator[list[str]]:
+        """Price of k for each column, in a sentence or several, and that of each rule."""
+        for name in self.words.of:
+            yield [f"{name}: {column_words(self.costs, self.words, name)}", *self.across(name)]
+        yield from ([said] for said in rule_sentences(self.costs, self.words, self.loss))
 
     def across(self, column: str) -> Iterator[str]:
         """Sentences about a column at other k, and at other limits.
