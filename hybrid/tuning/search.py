@@ -15,8 +15,8 @@ from hybrid.base.progress import Progress, silent
 from hybrid.base.resources import cpu_seconds
 from hybrid.base.rng import rng_for
 from hybrid.comparison.results import ROWS, TrialRows, collect, filled_alone, kept_store
-from hybrid.comparison.schedule import Configuration, planned_trials
-from hybrid.comparison.trial import Workplace
+from hybrid.comparison.schedule import planned_trials
+from hybrid.comparison.trial import Configuration, Workplace
 from hybrid.jobs.start import Frames, configuration
 from hybrid.pipeline.config import RunConfig
 from hybrid.pipeline.draft import Draft
