@@ -378,7 +378,7 @@ def trade_off(
         classes = "-" if point.classes is None else figure(f"{point.classes:,}")
         grid.add_row(f"{point.k}{here}", figure(f"{point.suppression_limit:.1%}"), loss, share, classes, levels)
     console.out.print(grid)
-    for said in found.sentences:
+    for said in found.prices:
         console.line("note", ". ".join(map(console.said, said)))
 
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import sys
 from dataclasses import asdict
 from importlib.util import find_spec
@@ -52,7 +51,7 @@ def metrics(as_json: AsJson = False) -> None:
     from hybrid.publication.asked import ways_to_ask
 
     if as_json:
-        console.out.print_json(json.dumps([metric.to_json() for metric in REGISTRY.values()]))
+        console.print_json([metric.to_json() for metric in REGISTRY.values()])
         return
     ways = ways_to_ask()
     for name, metric in REGISTRY.items():
@@ -179,7 +178,7 @@ def generators(context: typer.Context, as_json: AsJson = False) -> None:
     found, built = availability(), [inspect(name) for name in NAMES]
     if as_json:
         entries = [asdict(entry) for entry in found]
-        console.out.print_json(json.dumps({"generators": entries, "environments": [asdict(one) for one in built]}))
+        console.print_json({"generators": entries, "environments": [asdict(one) for one in built]})
         return
     for entry in found:
         about = {"name": entry.name, "title": console.said(entry.title), "licence": console.said(entry.licence)}

@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
-from html import escape
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -19,7 +18,6 @@ if TYPE_CHECKING:
 
     from hybrid.jobs.trade_off import TradeOff
     from hybrid.pipeline.config import RunConfig
-    from hybrid.report.charts.svg import Figure
 
 COLUMNS = ("level", "message", "hint")
 
@@ -133,61 +131,6 @@ def of_draft(draft: Any) -> RunConfig:
     return found if source is None else configuration(found, source)
 
 
-class TradeOffCurve(NotebookResult):
-    """Least loss at every pair of k and suppression limit, as ``hybrid trade-off`` finds it."""
-
-    def __init__(self, found: TradeOff) -> None:
-        self.found = found
-
-    def to_frame(self) -> pd.DataFrame:
-        """A row per pair: k, suppression_limit, loss, suppressed (share, 0..1), classes, and words for each column.
-
-        The loss is missing where no levels meet k within the limit.
-        """
-        import pandas as pd
-
-        found = self.found
-        rows = []
-        for one in found.points:
-            words = {} if one.levels is None else {name: found.words.at(one, name) for name in found.words.of}
-            share = None if one.suppressed is None else one.suppressed / found.records
-            about = {"k": one.k, "suppression_limit": one.suppression_limit, "loss": one.loss}
-            rows.append(about | {"suppressed": share, "classes": one.classes} | words)
-        return pd.DataFrame(rows)
-
-    @property
-    def sentences(self) -> tuple[str, ...]:
-        """Price of k for each column, and of each rule, in words."""
-        return tuple(". ".join(said) for said in self.found.sentences)
-
-    def plot(self) -> Figure:
-        """Loss against the suppression limit, a chart for each k; aggregates only."""
-        from hybrid.report.charts.svg import Figure
-
-        return Figure(tuple(_charts(self.to_frame())))
-
-    def __repr__(self) -> str:
-        wide = self.to_frame().pivot_table(index="k", columns="suppression_limit", values="loss", observed=True)
-        lines = [f"{self.found.loss} by k (down) and suppression limit (across):", wide.round(4).to_string()]
-        return "\n".join([*lines, *self.sentences, ".to_frame()  .plot()  .sentences"])
-
-    def _repr_html_(self) -> str:
-        return str(self.to_frame()._repr_html_()) + "".join(f"<p>{escape(one)}</p>" for one in self.sentences)
-
-
-def _charts(frame: pd.DataFrame) -> Iterator[tuple[str, Any]]:
-    from hybrid.report.charts.figures import trade_off_chart
-    from hybrid.report.run.inputs import TradeOffPoint
-
-    for k, rows in frame.groupby("k"):
-        known = rows.dropna(subset=["loss", "suppressed"])
-        points = [
-            TradeOffPoint(float(one.suppression_limit), float(one.suppressed), float(one.loss), chosen=False)
-            for one in known.itertuples()
-        ]
-        yield f"k = {k}", trade_off_chart(points)
-
-
 def trade_off(
     data: Any,
     *,
@@ -195,7 +138,7 @@ def trade_off(
     limits: Sequence[float] = (0.0, 0.01, 0.02, 0.05, 0.1),
     progress: Progress | bool = True,
     **guesses: Any,
-) -> TradeOffCurve:
+) -> TradeOff:
     """Search what k and the suppression limit cost every column: the least loss at each pair, by the exact search.
 
     Parameters
@@ -211,7 +154,7 @@ def trade_off(
 
     Returns
     -------
-    TradeOffCurve
+    TradeOff
         ``.to_frame()``, ``.plot()``, ``.sentences``.
 
     Raises
@@ -231,4 +174,4 @@ def trade_off(
         if not isinstance(data, Mapping) and not is_configuration(data):
             guesses["settings"] = {"anonymize.recoding": "global", **(guesses.get("settings") or {})}
         config, _ = configured(data, guesses)
-        return TradeOffCurve(trade_off_of(config, ks, limits, told))
+        return trade_off_of(config, ks, limits, told)
