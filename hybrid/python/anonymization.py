@@ -16,6 +16,7 @@ from hybrid.python.status import stated, status_of, warn
 
 if TYPE_CHECKING:
     from hybrid.anonymize.result import AnonymizationResult
+    from hybrid.hierarchy import Hierarchy
     from hybrid.pipeline.draft import Draft
     from hybrid.pipeline.pipeline import Pipeline
     from hybrid.table import Table
@@ -64,11 +65,8 @@ class Anonymized(NotebookResult):
     @property
     def levels(self) -> dict[str, str]:
         """Words for the level of each quasi-identifier, such as "groups of 10"; "by record" where levels differ."""
-        from hybrid.hierarchy.labels import level_words
-
-        trees, found = self.run.person.hierarchies, self.result.levels
         names = self.run.table.schema.quasi_identifiers
-        return {name: "by record" if found is None else level_words(trees[name], found[name]) for name in names}
+        return words_of_levels(self.run.person.hierarchies, self.result.levels, names)
 
     def restore(self, transition: str = "tree", *, seed: int | None = None, **options: Any) -> Any:
         """Table with specific values below the labels again.
@@ -194,6 +192,15 @@ def anonymize(
             "k-anonymous on guessed roles, and not to be shared: no policy judged it (print the result)",
         )
     return result
+
+
+def words_of_levels(
+    trees: Mapping[str, Hierarchy], levels: Mapping[str, int] | None, names: Sequence[str]
+) -> dict[str, str]:
+    """Words for the level of each column; "by record" where levels differ."""
+    from hybrid.hierarchy.labels import level_words
+
+    return {name: "by record" if levels is None else level_words(trees[name], levels[name]) for name in names}
 
 
 def single(data: AnyTable, wishes: Wishes) -> Guessed:

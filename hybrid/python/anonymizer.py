@@ -16,8 +16,7 @@ from hybrid.base.errors import ConfigError
 from hybrid.base.progress import silent
 from hybrid.base.rng import fresh_seed, rng_for
 from hybrid.hierarchy import LabelTable
-from hybrid.hierarchy.labels import level_words
-from hybrid.python.anonymization import anonymizing, single
+from hybrid.python.anonymization import anonymizing, single, words_of_levels
 from hybrid.python.classes import NONE, CommonValues, LabelledClasses
 from hybrid.python.drafts import Guessed, Wishes
 from hybrid.python.frames import in_memory, like, plain, typed
@@ -153,7 +152,19 @@ class Anonymizer(TransformerMixin, BaseEstimator):  # type: ignore[misc]
         left_out = {name: frame[name] for name in frame.columns if name not in table.schema}
         given = replace(guessed, config=config.with_frame(_texts(table, coarse).assign(**left_out)))
         run = anonymizing(given, self.random_state, silent)
-        self._keep(run.person.anonymization, run.config.data, common, table.schema, _nullable(frame))
+        found = run.person.anonymization
+        assert found is not None
+        if not found.options.generalizes:
+            raise ConfigError(
+                "anonymize.technique masks values, and a transformer needs labels", hint="hybrid.techniques masks them"
+            )
+        own = found.with_labels_kept(compute=_compute, progress=silent)
+        classes = LabelledClasses.of(found.anonymized, self.k)
+        self._fitted = _Fitted(run.config.data, own, classes, common, table.schema, _nullable(frame))
+        self.quasi_identifiers_ = classes.names
+        self.levels_ = words_of_levels(found.anonymized.hierarchies, found.anonymized.result.levels, classes.names)
+        result = found.anonymized.result
+        self.k_, self.n_suppressed_, self.loss_ = result.smallest, result.suppressed, float(result.loss["value"])
         self.notes_ = guessed.notes
         self.n_features_in_ = len(frame.columns)
         if not _is_array(X):
@@ -172,30 +183,6 @@ class Anonymizer(TransformerMixin, BaseEstimator):  # type: ignore[misc]
         wished: dict[str, Any] = {"k": self.k, "person": self.person, "hierarchies": self.hierarchies}
         wished["settings"] = settings | dict(self.settings or {})
         return single(frame, Wishes.of(known, self.sensitive, (), self.roles, **wished))
-
-    def _keep(
-        self,
-        anonymization: Any,
-        reading: DataOptions,
-        common: Mapping[str, CommonValues],
-        schema: Schema,
-        dtypes: Mapping[str, Any],
-    ) -> None:
-        anonymized = anonymization.anonymized
-        if not anonymization.options.generalizes:
-            raise ConfigError(
-                "anonymize.technique masks values, and a transformer needs labels", hint="hybrid.techniques masks them"
-            )
-        own = anonymization.with_labels_kept(compute=_compute, progress=silent)
-        classes = LabelledClasses.of(anonymized, self.k)
-        self._fitted = _Fitted(reading, own, classes, common, schema, dtypes)
-        result, trees = anonymized.result, anonymized.hierarchies
-        self.quasi_identifiers_ = classes.names
-        levels = result.levels
-        self.levels_ = {
-            name: "by record" if levels is None else level_words(trees[name], levels[name]) for name in classes.names
-        }
-        self.k_, self.n_suppressed_, self.loss_ = result.smallest, result.suppressed, float(result.loss["value"])
 
     def transform(self, X: Any) -> Any:
         """Labels of rows, of the kind of X, in the same order; see the class for what they promise.

@@ -46,6 +46,20 @@ class StoreEntry:
     sha256: str
     """Of the stored file: the pickled result, encrypted where the store is."""
 
+    @classmethod
+    def made_now(cls, stage: str, name: str, seconds: float, n_bytes: int, sha256: str) -> StoreEntry:
+        """The entry of this name: its stage, and its key after that."""
+        now = datetime.now(UTC).isoformat(timespec="microseconds")
+        return cls(stage, name.removeprefix(f"{stage}-"), now, round(seconds, 3), n_bytes, sha256)
+
+    def to_json(self) -> str:
+        return json.dumps(asdict(self))
+
+    @classmethod
+    def from_json(cls, text: str | bytes) -> StoreEntry:
+        """Read what :meth:`to_json` wrote; ValueError or TypeError for anything else."""
+        return cls(**json.loads(text))
+
 
 class _Nested(threading.local):
     def __init__(self) -> None:
@@ -200,11 +214,9 @@ class Store:
             # Not durable: what a power cut damages is recognised by its hash and computed again.
             with atomic.atomic_folder(folder, private=True, durable=False) as temporary:
                 digest, n_bytes = _write_pickle(temporary / RESULT, result, self.cipher, folder.name)
-                now = datetime.now(UTC).isoformat(timespec="microseconds")
-                name = folder.name.removeprefix(f"{stage}-")
-                entry = StoreEntry(stage, name, now, round(seconds, 3), n_bytes, digest)
                 with _created(temporary / ABOUT) as stream:
-                    stream.write(json.dumps(asdict(entry)).encode())
+                    entry = StoreEntry.made_now(stage, folder.name, seconds, n_bytes, digest)
+                    stream.write(entry.to_json().encode())
             shutil.rmtree(folder.with_name(f"{UNFINISHED}{folder.name}"), ignore_errors=True)
         except OutputError as error:
             logger.warning("the result of stage %s was computed but not kept (%s)", stage, error.problems[0].message)
@@ -267,7 +279,7 @@ class _Damaged(Exception):
 def _about(folder: Path) -> StoreEntry | None:
     try:
         with _opened(folder / ABOUT) as stream:
-            return StoreEntry(**json.loads(stream.read()))
+            return StoreEntry.from_json(stream.read())
     except (FileNotFoundError, NotADirectoryError, ValueError, TypeError):
         return None
 

@@ -6,7 +6,6 @@
 from __future__ import annotations
 
 import hashlib
-import json
 import logging
 import os
 import re
@@ -14,7 +13,7 @@ import tempfile
 import uuid
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from dataclasses import asdict, dataclass, field
+from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any, TypeVar
@@ -122,10 +121,8 @@ class SharedStore(Store):
 
     def _write(self, path: str, stage: str, result: object, seconds: float) -> None:
         payload = self.cipher.dump(result, _name(path))
-        now = datetime.now(UTC).isoformat(timespec="microseconds")
-        name = _name(path).removeprefix(f"{stage}-")
         digest = hashlib.sha256(payload).hexdigest()
-        header = json.dumps(asdict(StoreEntry(stage, name, now, round(seconds, 3), len(payload), digest)))
+        header = StoreEntry.made_now(stage, _name(path), seconds, len(payload), digest).to_json()
         temporary = f"{self._root}/{TEMPORARY}{uuid.uuid4().hex}"
         try:
             self._fs.makedirs(self._root, exist_ok=True)
@@ -153,7 +150,7 @@ def _file_system(url: str) -> tuple[Any, str]:
 
 def _parsed(content: bytes) -> StoreEntry | None:
     try:
-        return StoreEntry(**json.loads(content[:HEADER_BYTES]))
+        return StoreEntry.from_json(content[:HEADER_BYTES])
     except (ValueError, TypeError):
         return None
 
