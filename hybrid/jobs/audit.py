@@ -16,7 +16,7 @@ from hybrid.base.manifest import PACKAGE
 from hybrid.base.ownership import seal
 from hybrid.base.progress import Progress, prefixed, silent
 from hybrid.base.rng import fresh_seed, rng_for
-from hybrid.evaluation import evaluate
+from hybrid.evaluation import REGISTRY, evaluate
 from hybrid.evaluation.context import Making, Parentage, Share
 from hybrid.evaluation.measure import Evaluation, Measure, MetricResult, Subject
 from hybrid.evaluation.options import EvaluateOptions
@@ -25,7 +25,7 @@ from hybrid.evaluation.trust import TrustLeague
 from hybrid.jobs.audited import Audited, AuditedTables, File, read_audited, without_person
 from hybrid.jobs.audited_folders import links_config, read_audited_links
 from hybrid.jobs.places import staged
-from hybrid.jobs.report_inputs import LIMITS, audit_report, table_page, two_pages
+from hybrid.jobs.report_inputs import LIMITS, table_page, two_pages
 from hybrid.pipeline.beside import load_register
 from hybrid.pipeline.config import SINGLE, RunConfig, load_config, refuse_linked
 from hybrid.pipeline.facts import page_of
@@ -42,10 +42,11 @@ from hybrid.publication.policy import Policy, load_policy
 from hybrid.publication.power import Power, worst_power
 from hybrid.publication.rules import KINDS
 from hybrid.publication.verdict import Check, Verdict
-from hybrid.report import ReportInputs
+from hybrid.report import ReportedStage, ReportInputs, compare_tables, describe
 from hybrid.report.run.sections import JOINT, JOINT_DETAILS
 from hybrid.report.run.sections.tables import LinkedRow
 from hybrid.table import Role, Table
+from hybrid.table.cells import LEAST_CELL
 from hybrid.table.data_options import DataOptions
 from hybrid.table.read_options import ColumnOptions
 
@@ -138,16 +139,29 @@ class JudgedTables:
     def pages(self) -> Iterator[tuple[str, str]]:
         """File and HTML of every page of the report; aggregates only."""
         created, language = datetime.now(UTC), language_of(self.config.publish.language)
-        for name, one in self.audited.tables.items():
-            alone = name == SINGLE
-            own = Evaluation(tuple(metric for metric in self.evaluation.metrics if alone or metric.table == name))
-            part = self.verdict if alone else self.verdict.about(name)
-            three = one.train, one.control, one.synthetic
-            titled = self.config.name if alone else f"{self.config.name}: {name}"
-            page = audit_report(three, own, part, titled, created, one.notes, self.league, self.left_out[name])
-            yield from two_pages(page, language=language) if alone else [table_page(name, page, language)]
-        if SINGLE not in self.audited.tables:
-            yield from two_pages(self._joint(created), JOINT, JOINT_DETAILS, language)
+        pages = {name: self._page(name, one, created) for name, one in self.audited.tables.items()}
+        if SINGLE in pages:
+            yield from two_pages(pages[SINGLE], language=language)
+            return
+        yield from (table_page(name, page, language) for name, page in pages.items())
+        yield from two_pages(self._joint(created), JOINT, JOINT_DETAILS, language)
+
+    def _page(self, name: str, one: Audited, created: datetime) -> ReportInputs:
+        measured = self.evaluation.metrics
+        own = Evaluation(tuple(metric for metric in measured if name == SINGLE or metric.table == name))
+        return ReportInputs(
+            name=self.config.name if name == SINGLE else f"{self.config.name}: {name}",
+            created=created,
+            guarantee=guarantee_sentence(None, {}, own),
+            verdict=self.verdict.about(name),
+            steps=(ReportedStage("train", len(one.train)), ReportedStage("synthetic", len(one.synthetic))),
+            comparison=compare_tables(one.train, one.synthetic, one.control, LEAST_CELL),
+            evaluation=own,
+            league=self.league,
+            metric_texts=describe(REGISTRY.values()),
+            limits=tuple(filter(None, (*one.notes, *LIMITS[1:], self.left_out[name]))),
+            versions=library_versions(PACKAGE, *libraries()),
+        )
 
     def _joint(self, created: datetime) -> ReportInputs:
         parents = _parents(self.config)

@@ -41,9 +41,9 @@ def run(
         The configuration, a draft of it, or the path of its YAML file. Relative paths in a mapping start at the working
         directory.
     data : pandas.DataFrame, or any table of Arrow's PyCapsule interface (polars, pyarrow), or mapping of str to them
-        The input table, instead of ``data.path`` or ``data.sql`` (which may then be left out). It passes the checks
-        of a table that is read; the index is ignored. Of linked tables: some or all of them, by their names under
-        ``tables``.
+        The input table, instead of ``data.path`` or ``data.sql`` (which may then be left out); by default that which a
+        draft was guessed from. It passes the checks of a table that is read; the index is ignored. Of linked tables:
+        some or all of them, by their names under ``tables``.
     out : Path or str, optional
         Folder for tables, evaluation, report and manifest; by default nothing is written, and nothing is counted but
         the privacy budget of ``privacy.mode: dp``.
@@ -97,12 +97,12 @@ def configuration(
     data: Frames | None = None,
     overrides: Mapping[str, Any] | None = None,
 ) -> RunConfig:
-    """Read a configuration in any form, with DataFrames as its tables.
+    """Read a configuration in any form, with DataFrames as its tables; by default a draft's own.
 
     Arguments and errors as for :func:`run`.
     """
     if isinstance(config, Draft):
-        config = config.config
+        config, data = config.config, config.source if data is None else data
     if is_frame(config):
         raise ConfigError(
             f"config is a {type(config).__name__}, and no configuration",

@@ -429,7 +429,7 @@ class Pipeline(NotebookResult, Run[Sources]):
 
     def verdict_of(self, name: str) -> Verdict:
         """Part of the verdict that is about one table."""
-        return self.verdict.about(name) if self.config.is_linked else self.verdict
+        return self.verdict.about(name)
 
     @cached_property
     def roles(self) -> DecidedRoles:

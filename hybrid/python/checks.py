@@ -99,13 +99,12 @@ def configured(data: Any, guesses: Mapping[str, Any]) -> tuple[RunConfig, tuple[
     Guesses beside a configuration are refused.
     """
     from hybrid.jobs.start import configuration
-    from hybrid.pipeline.draft import Draft
 
     if not is_configuration(data):
         found = guessed(data, Wishes.of(**guesses))
         return found.config, found.notes
     _refuse_guesses(data, guesses)
-    return of_draft(data) if isinstance(data, Draft) else configuration(data), ()
+    return configuration(data), ()
 
 
 def is_configuration(data: Any) -> bool:
@@ -120,15 +119,6 @@ def is_configuration(data: Any) -> bool:
 def _refuse_guesses(data: Any, guesses: Mapping[str, Any]) -> None:
     if guesses and is_configuration(data):
         raise ConfigError(f"beside a configuration there is no {', '.join(guesses)}", hint="change the configuration")
-
-
-def of_draft(draft: Any) -> RunConfig:
-    """Configuration of a draft, with the table that it was guessed from."""
-    from hybrid.jobs.start import configuration
-
-    found: RunConfig = draft.config
-    source = getattr(draft, "source", None)
-    return found if source is None else configuration(found, source)
 
 
 def trade_off(
