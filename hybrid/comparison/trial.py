@@ -170,23 +170,27 @@ def run_trial(place: Workplace, trial: Trial) -> EndedTrial:
     if trial.config is None:
         return EndedTrial(failed(trial, trial.problem))
     store = place.store.open()
-    if trial.research_order:
-        return _research_trial(trial, trial.config, store)
     try:
-        with own_seconds() as rest:
-            run = trial.run(store)
-            run.check()
-            metrics = metric_columns(run.evaluation)
-            verdict, promise = run.verdict.status, run.promise
-            person = run.person
-            losses = loss_columns(None if person.anonymized is None else person.anonymized.result)
-            packed = _write(run, place, trial)
+        if trial.research_order:
+            return _anonymized_last(trial, trial.config, store)
+        return _judged(place, trial, store)
     except HybridError as error:
         return EndedTrial(failed(trial, str(error)))
     except Exception as error:  # noqa: BLE001 - one configuration must not stop the others; its text may hold a record
         return EndedTrial(
             failed(trial, f"{type(error).__name__} (run this configuration alone with --debug to see more)")
         )
+
+
+def _judged(place: Workplace, trial: Trial, store: Store) -> EndedTrial:
+    with own_seconds() as rest:
+        run = trial.run(store)
+        run.check()
+        metrics = metric_columns(run.evaluation)
+        verdict, promise = run.verdict.status, run.promise
+        person = run.person
+        losses = loss_columns(None if person.anonymized is None else person.anonymized.result)
+        packed = _write(run, place, trial)
     entries = {step: store.entry(stage_of(step), key) for step, key in run.keys.items()}
     seconds = {f"seconds.{step}": entry.seconds for step, entry in entries.items() if entry is not None}
     seconds[f"seconds.{REST}"] = rest()
@@ -196,13 +200,8 @@ def run_trial(place: Workplace, trial: Trial) -> EndedTrial:
     return EndedTrial(row, max(stage.peak_memory_bytes for stage in run.stages), packed)
 
 
-def _research_trial(trial: Trial, config: RunConfig, store: Store) -> EndedTrial:
-    try:
-        metrics = metric_columns(evaluate_anonymized_last(config, trial.seed, store))
-    except HybridError as error:
-        return EndedTrial(failed(trial, str(error)))
-    except Exception as error:  # noqa: BLE001 - as above
-        return EndedTrial(failed(trial, type(error).__name__))
+def _anonymized_last(trial: Trial, config: RunConfig, store: Store) -> EndedTrial:
+    metrics = metric_columns(evaluate_anonymized_last(config, trial.seed, store))
     said = {"status": "ok", "reason": "", "verdict": REFUSED, "promise": PROMISE}
     return EndedTrial(trial.head | said | metrics)
 
