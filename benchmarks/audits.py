@@ -19,13 +19,13 @@ from pathlib import Path
 from typing import Any
 
 import pandas as pd
-from made_part import write_part
 
 from hybrid.base.atomic import write_text
 from hybrid.lab.audit_dp import audit_privacy
 from hybrid.pipeline.config import parse_config
 
 KEPT = Path(__file__).parent / "results" / "audits" / "aim.csv"
+BEGIN, END = "<!-- made by benchmarks/audits.py -->", "<!-- end -->"
 COLUMNS = {
     "id": {"role": "identifier"},
     "ward": {"role": "quasi_identifier", "kind": "categorical", "target": True},
@@ -106,7 +106,8 @@ def main() -> None:
     wanted = range(chosen.seed, chosen.seed + chosen.audits)
     done = of_series(kept, series)
     if chosen.write is not None:
-        write_part(chosen.write, "audits", table(done))
+        head, _, rest = chosen.write.read_text(encoding="utf-8").partition(BEGIN)
+        write_text(chosen.write, f"{head}{BEGIN}\n\n{table(done)}\n\n{END}{rest.partition(END)[2]}")
         return
     for seed in wanted:
         if len(done) and seed in set(done["seed"]):

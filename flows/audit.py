@@ -8,7 +8,7 @@ from pathlib import Path
 
 from flows.stages import flow, publish_artifacts, script, stage_task
 from hybrid.evaluation.trust import load_trust
-from hybrid.jobs.audit import audit_config, audit_tables, read_audit
+from hybrid.jobs.audit import audit_config, judge_tables, read_audit
 
 
 @stage_task("evaluate")
@@ -18,9 +18,10 @@ def evaluate(train: str, control: str | None, synthetic: str, config: str | None
     three = Path(train), None if control is None else Path(control), Path(synthetic)
     options = audit_config(config_path, Path(train), beside=three[1:])
     league = None if trust is None else load_trust(Path(trust))
-    verdict = audit_tables(read_audit(*three, options), options, Path(out), league=league)
+    judged = judge_tables(read_audit(*three, options), options, league=league)
+    judged.write(Path(out))
     report = Path(out) / "report.html"
-    publish_artifacts("audit", f"verdict: {verdict.status}", report)
+    publish_artifacts("audit", f"verdict: {judged.verdict.status}", report)
     return str(report)
 
 

@@ -48,17 +48,8 @@ _AT_FDCWD, _RENAME_EXCHANGE = -100, 2
 def atomic_file(path: Path, *, private: bool = False) -> Iterator[Path]:
     """Yield an empty file that replaces ``path`` when the block ends without an error.
 
-    Parameters
-    ----------
-    path : Path
-        The target; a file there is replaced. Missing folders above it are created.
-    private : bool
-        Mode 0600 (folders 0700) instead of that of the file that is replaced, or what the umask allows.
-
-    Raises
-    ------
-    OutputError
-        The folder is not writable, or the disk is full; ``path`` is as it was.
+    ``private``: mode 0600 (folders 0700) instead of that of the file that is replaced, or what the umask allows.
+    Missing folders are created. After an OutputError, as where the disk is full, ``path`` is as it was.
     """
     with _described(path):
         _make_parents(path, private)
@@ -76,22 +67,10 @@ def atomic_file(path: Path, *, private: bool = False) -> Iterator[Path]:
 
 @contextmanager
 def atomic_folder(path: Path, *, private: bool = False, durable: bool = True) -> Iterator[Path]:
-    """Yield an empty folder that replaces ``path`` when the block ends without an error.
+    """Yield an empty folder that replaces ``path`` as a whole when the block ends without an error.
 
-    Parameters
-    ----------
-    path : Path
-        The target. A folder there is replaced as a whole: the caller decides whether it may be. Missing folders above
-        it are created.
-    private : bool
-        Everything in it gets mode 0600 (folders 0700) instead of what the umask allows.
-    durable : bool
-        Write it through to the disk first. Without, a power cut may leave files with missing content.
-
-    Raises
-    ------
-    OutputError
-        The folder is not writable, or the disk is full; ``path`` is as it was.
+    The caller decides whether a folder there may be replaced. Modes and errors as of :func:`atomic_file`. Unless it is
+    ``durable``, written through to the disk, a power cut may leave files with missing content.
     """
     with _described(path):
         _make_parents(path, private)
@@ -122,11 +101,6 @@ def workplace(parent: Path) -> Iterator[Path]:
     """Yield a hidden private folder, locked during the block and removed at its end.
 
     What killed writers left beside it is removed first.
-
-    Raises
-    ------
-    OSError, OutputError
-        The folder cannot be created or locked.
     """
     sweep(parent)
     with ExitStack() as locks:
@@ -140,17 +114,7 @@ def workplace(parent: Path) -> Iterator[Path]:
 
 
 def place(new: Path, target: Path, hidden: Path) -> None:
-    """Rename a filled folder to its target.
-
-    Parameters
-    ----------
-    new : Path
-        The folder, on the file system of ``target``.
-    target : Path
-        A folder there ends up in ``hidden``, whole.
-    hidden : Path
-        The workplace, removed by its owner.
-    """
+    """Rename a filled folder to its target; a folder that is there ends up, whole, in the workplace ``hidden``."""
     if not target.exists():
         new.rename(target)
     elif not _exchange(new, target):

@@ -72,11 +72,7 @@ def bars(console: Console, say: Callable[[str], str] = ENGLISH.say) -> Iterator[
 def shown(progress: Progress | bool) -> Iterator[Progress]:
     """Yield a receiver of progress reports for the time of the block.
 
-    Parameters
-    ----------
-    progress : callable or bool
-        A receiver of one's own. True: bars on standard error, if that is a terminal, or in a notebook; else nothing.
-        False: nothing.
+    It is ``progress``, if that is one; for True, bars on standard error, where that is a terminal or a notebook.
     """
     if callable(progress):
         yield progress

@@ -13,12 +13,7 @@ from typing import Any
 def make_callable(package: str, module: str) -> None:
     """Let a package be called as the function of the same name in a module, which is imported then.
 
-    Parameters
-    ----------
-    package : str
-        Full name of a package that is being imported.
-    module : str
-        Full name of the module with the function. It may be of a higher layer: nothing of it is imported before.
+    Both are full names. The module may be of a higher layer: nothing of it is imported before.
     """
     name = package.rpartition(".")[2]
 

@@ -129,22 +129,10 @@ def read_yaml(path: Path) -> YamlMapping:
 def parse_yaml(
     text: str, name: str, *, as_text: bool = False, error: type[HybridError] = ConfigError
 ) -> tuple[Any, ConfigSource]:
-    """Parse the text of one YAML document.
+    """Content of one YAML document, and the line of each key.
 
-    Parameters
-    ----------
-    as_text : bool
-        Every scalar stays text, and keys may be cell values: messages do not name them.
-
-    Returns
-    -------
-    tuple of object and Source
-        The content, and the line of each key.
-
-    Raises
-    ------
-    HybridError
-        Of the class ``error``: the text is no YAML, too deep or too large, or keys are given twice (all at once).
+    ``as_text``: every scalar stays text, and keys may be cell values, so that messages do not name them. A text that is
+    no YAML, too deep or too large, or that gives keys twice is an ``error``.
     """
     yaml = YAML(typ="safe", pure=True)
     yaml.Resolver = _TextResolver if as_text else _Resolver
@@ -233,13 +221,7 @@ def _too_deep(name: str) -> Problem:
 
 
 def validated(model: type[Model], content: Mapping[str, Any], source: ConfigSource | str = "") -> Model:
-    """Check the content of a file against an option model.
-
-    Parameters
-    ----------
-    source : Source or str
-        Where it was read, if ``content`` does not know.
-    """
+    """Check the content of a file against an option model; ``source`` is where it was read, if it does not know."""
     if isinstance(content, YamlMapping):
         source = content.source
     elif isinstance(source, str):

@@ -32,12 +32,8 @@ class Problem:
 class HybridError(Exception):
     """Base class of all errors that this package raises on purpose.
 
-    Parameters
-    ----------
-    problems : str, Problem or iterable of Problem
-        Everything that is wrong, all at once. A plain string is one problem.
-    hint, values : str
-        As in :class:`Problem`, for the single-string form.
+    ``problems`` are everything that is wrong, all at once. A plain string is one, with ``hint`` and ``values`` as in
+    :class:`Problem`.
     """
 
     exit_code: ClassVar[int] = 1

@@ -33,26 +33,12 @@ ABSENT_UNLESS_SET = {"absent_unless_set": True}
 
 
 def fingerprint(*parts: Any) -> str:
-    """SHA-256 of any mixture of values, tables and options.
+    """SHA-256, as 64 hexadecimal digits, of any mixture of values, tables and options.
 
-    Parameters
-    ----------
-    parts : Any
-        None, bool, int, float, str, bytes, Path, dates, Enum members, sequences, mappings and sets of them (a
-        mapping's order does not count), frozen dataclasses such as ``Table`` or ``Hierarchy``, pydantic models
-        (fields only, private attributes do not count), NumPy arrays and scalars, DataFrames, Series, Indexes.
-        Types count: ``1``, ``1.0``, ``True`` and ``"1"`` differ. Of a table, the names, order, dtypes,
-        categories (with their order) and values of the columns count; a RangeIndex from 0 does not.
-
-    Returns
-    -------
-    str
-        64 hexadecimal digits. Ten million rows of fifteen columns take about a second.
-
-    Raises
-    ------
-    TypeError
-        A part whose content is not defined, such as a generator or an open file.
+    Types count: ``1``, ``1.0``, ``True`` and ``"1"`` differ. The order of a mapping and private attributes of pydantic
+    models do not. Of a table, the names, order, dtypes, categories (with their order) and values of the columns count;
+    a RangeIndex from 0 does not. What has no defined content, such as an open file, is a TypeError. Ten million rows of
+    fifteen columns take about a second.
     """
     sink = hashlib.sha256()
     _feed(sink, parts)
@@ -64,11 +50,6 @@ def code_version() -> str:
     """SHA-256 of the names and contents of all ``.py`` files of the package.
 
     An editable install and two commits of one version differ in it, as the version of the package does not.
-
-    Returns
-    -------
-    str
-        64 hexadecimal digits.
     """
     package = Path(__file__).parents[1]
     sources = sorted(package.rglob("*.py"))

@@ -28,19 +28,10 @@ def fits(sizes: Iterable[int]) -> bool:
 
 
 def pack(columns: Iterable[tuple[Codes, int]], n_rows: int) -> tuple[Codes, int]:
-    """One key per row.
+    """One key per row, int64, and a bound (at most :data:`LIMIT`) that all keys are below.
 
-    Parameters
-    ----------
-    columns : iterable of (codes, cardinality)
-        ``codes`` of shape (n_rows,) hold integers 0..cardinality-1. They may be made one at a time.
-
-    Returns
-    -------
-    keys : numpy.ndarray, shape (n_rows,), int64
-        Equal for equal rows only, in the lexicographic order of the rows.
-    bound : int
-        Keys are smaller than this; at most :data:`LIMIT`.
+    Keys are equal for equal rows only, in the lexicographic order of the rows. ``columns`` are codes 0..cardinality-1
+    of shape (n_rows,), each with its cardinality; they may be made one at a time.
     """
     keys: Codes = np.zeros(n_rows, dtype=np.int64)
     bound = 1
@@ -76,21 +67,9 @@ def by_first_row(keys: Codes) -> tuple[Codes, int]:
 
 
 def group_rows(keys: Codes, bound: int) -> tuple[Codes, Rows]:
-    """Number the groups of equal keys by one representative row each.
+    """Group of each row by equal keys, 0..n_groups-1, and one row of each group, ascending.
 
-    Parameters
-    ----------
-    keys : numpy.ndarray, shape (n,), int
-        0..bound-1; a table of ``bound`` entries is made.
-    bound : int
-        As :func:`pack_small` returns it.
-
-    Returns
-    -------
-    group : numpy.ndarray, shape (n,), int64
-        Group of each row, 0..n_groups-1.
-    rows : numpy.ndarray, shape (n_groups,), int64
-        One row of each group, ascending.
+    Keys are below ``bound``, as of :func:`pack_small`: a table of so many entries is made.
     """
     some_row = np.empty(bound, dtype=np.int64)
     rows = np.arange(len(keys))

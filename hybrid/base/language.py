@@ -70,13 +70,7 @@ class NoTranslation(LookupError):
 
 @dataclass(frozen=True)
 class Message:
-    """One message of a catalogue.
-
-    Parameters
-    ----------
-    english, translation : str
-        With the same places.
-    """
+    """One message of a catalogue; both have the same places."""
 
     english: str
     translation: str
@@ -116,38 +110,25 @@ class Message:
 
 @dataclass(frozen=True)
 class Language:
-    """Language of a page, with its catalogue.
-
-    Parameters
-    ----------
-    code, name : str
-        As in ``lang`` of HTML (ISO 639-1); in its own words.
-    messages : tuple of Message
-        Those that are recognized in texts; none for English.
-    decimal, thousands : str
-        Marks of numbers.
-    days : str
-        Form of a day, as for :meth:`datetime.date.strftime`.
-    templates : tuple of Message
-        Those that are only said with facts.
-    labels : tuple of Message
-        Names of groups of people and of estimates.
-    terms : mapping of str to str
-        Words that stand alone.
-    sentences : mapping of str to str
-        Templates of :class:`~hybrid.base.sentence.Sentence` by their names.
-    """
+    """Language of a page, with its catalogue."""
 
     code: str
+    """As in ``lang`` of HTML (ISO 639-1)."""
     name: str
+    """In its own words."""
     messages: tuple[Message, ...] = ()
+    """Those that are recognized in texts; none for English."""
     decimal: str = "."
     thousands: str = ","
     days: str = "%Y-%m-%d"
     templates: tuple[Message, ...] = ()
+    """Those that are only said with facts."""
     labels: tuple[Message, ...] = ()
+    """Names of groups of people and of estimates."""
     terms: Mapping[str, str] = field(default_factory=dict, compare=False)
+    """Words that stand alone."""
     sentences: Mapping[str, str] = field(default_factory=dict, compare=False)
+    """Templates of :class:`~hybrid.base.sentence.Sentence` by their names."""
     _known: dict[str, str | None] = field(default_factory=dict, compare=False, repr=False)
     _single: dict[str, str | None] = field(default_factory=dict, compare=False, repr=False)
 
@@ -156,14 +137,9 @@ class Language:
         return self.code == "en"
 
     def say(self, text: str, **facts: object) -> str:
-        """A message, a sentence or several, in this language.
+        """A message, a sentence or several, in this language; NoTranslation: the catalogue does not know it.
 
         With ``facts`` the text is the English message itself, with its places, and they are what fills them.
-
-        Raises
-        ------
-        NoTranslation
-            The catalogue does not know it.
         """
         if facts:
             return self._told(
@@ -178,7 +154,7 @@ class Language:
 
     def _told(self, template: str, facts: Mapping[str, str]) -> str:
         if self.is_english:
-            return _PLACE.sub(lambda at: facts[at.group(1)], template)
+            return filled(template, facts, lambda _, said: str(said))
         message = self._templates.get(template)
         found = None if message is None else self._filled(message, facts, {**self._kinds, "": str})
         if found is None:
@@ -186,13 +162,7 @@ class Language:
         return found
 
     def template(self, english: str) -> str:
-        """A message with its places, for what fills them elsewhere.
-
-        Raises
-        ------
-        NoTranslation
-            The catalogue does not know it.
-        """
+        """A message with its places, for what fills them elsewhere; NoTranslation as of :meth:`say`."""
         if self.is_english:
             return english
         if english not in self._templates:
@@ -336,14 +306,8 @@ class Language:
     ) -> str | None:
         read = kinds or self._kinds
         values = {name: read[kind](found[name]) for name, kind in message.kinds.items()}
-        if any(value is None for value in values.values()):
-            return None
-
-        def counted(at: re.Match[str]) -> str:
-            one = found[at.group(1)] == "1"
-            return at.group(2 if one else 3).replace("#", str(values[at.group(1)]))
-
-        return _PLACE.sub(lambda at: str(values[at.group(1)]), _PLURAL.sub(counted, message.translation))
+        known = {name: value for name, value in values.items() if value is not None}
+        return filled(message.translation, known, lambda _, said: str(said)) if len(known) == len(values) else None
 
     @cached_property
     def _beginnings(self) -> tuple[str, ...]:
@@ -473,14 +437,9 @@ Drawn = TypeVar("Drawn")
 
 
 def in_language(language: Language, draw: Callable[[Language, str], Drawn]) -> Drawn:
-    """A page in a language; in English as a whole, and with a note, where the catalogue lacks one of its sentences.
+    """A page, drawn from a language and a note, in the language that was asked for.
 
-    Parameters
-    ----------
-    language : Language
-        That was asked for.
-    draw : callable
-        From a language and a note to the page; the note is empty or :data:`NOT_TRANSLATED`.
+    In English as a whole, with the note :data:`NOT_TRANSLATED`, where the catalogue lacks one of its sentences.
     """
     try:
         return draw(language, "")

@@ -11,12 +11,7 @@ def agreement(before: Codes, after: Codes) -> float:
     """Cohen's kappa of paired categories, at most 1.
 
     Agreement beyond that of independent values, as a share of what is possible (Cohen 1960,
-    doi:10.1177/001316446002000104). 0 where every value is the same.
-
-    Parameters
-    ----------
-    before, after : numpy.ndarray, shape (n,), n >= 1
-        Codes, 0 or more.
+    doi:10.1177/001316446002000104). 0 where every value is the same. Codes are 0 or more, shape (n,), n >= 1.
     """
     levels = int(max(before.max(), after.max())) + 1
     shares = [np.bincount(side, minlength=levels) / len(side) for side in (before, after)]
@@ -28,10 +23,6 @@ def rank_correlation(before: Array, after: Array) -> float:
     """Spearman's correlation of paired numbers, -1..1.
 
     Pairs with NaN do not count; 0 where fewer than two are left, or one side is constant.
-
-    Parameters
-    ----------
-    before, after : numpy.ndarray, shape (n,), float64
     """
     known = ~(np.isnan(before) | np.isnan(after))
     if known.sum() < 2:

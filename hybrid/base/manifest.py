@@ -89,22 +89,9 @@ def build_manifest(
 ) -> dict[str, Any]:
     """Content of ``manifest.json``, after all other files of a run are written.
 
-    Parameters
-    ----------
-    config : pydantic model or mapping
-        As resolved, every default filled in.
-    seed : int
-        The run's seed: drawn by the program, if the user gave none.
-    data_fingerprint : str
-        :func:`hybrid.base.hashing.fingerprint` of what was read: the table and its hierarchies.
-    folder : Path
-        The run's folder; all its files are hashed, the manifest and hidden files excepted.
-    libraries : sequence of str
-        Distributions whose versions can change a result; those that are installed are listed with their version.
-    created : datetime, optional
-        With a time zone; now, if not given.
-    kind : str
-        What the folder holds: ``"run"``, ``"anonymization"``, ``"audit"`` or ``"comparison"``.
+    ``config`` has every default filled in; ``data_fingerprint`` is that of what was read, the table and its
+    hierarchies. All files of the folder are hashed but the manifest and hidden ones. ``libraries`` are distributions
+    whose versions can change a result. ``kind`` says what the folder holds: run, anonymization, audit or comparison.
     """
     content = {
         "name": name,

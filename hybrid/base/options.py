@@ -66,17 +66,8 @@ def composed_options(
     module: str,
     words: str | None = None,
 ) -> Any:
-    """Option model made from a registry, not from a class statement.
+    """Option model made from a registry, not from a class statement, with further fields (type and Field) by name.
 
-    Parameters
-    ----------
-    name, module : str
-        Of the class, as :func:`pickle` looks for it.
-    bases : type of Options, or a tuple of them
-        Classes whose fields it has.
-    fields : mapping of str to (type, Field)
-        Further fields by name.
-    words : str, optional
-        Docstring of the class.
+    :func:`pickle` looks for it by ``name`` and ``module``; ``words`` are its docstring.
     """
     return create_model(name, __base__=bases, __module__=module, __doc__=words, **dict(fields))

@@ -27,11 +27,8 @@ RELEASES_LOCK = ".publish.lock"
 def check_replaceable(folder: Path) -> None:
     """Refuse an output folder that cannot be written, or holds files that this program did not write.
 
-    Parameters
-    ----------
-    folder : Path
-        May be missing, empty, or hold unchanged results of this program and nothing else; not among releases.
-        Missing folders above it are created, for this user alone.
+    It may be missing, empty, or hold unchanged results of this program and nothing else; not among releases. Missing
+    folders above it are created, for this user alone.
     """
     _check_place(folder)
     try:
@@ -51,13 +48,7 @@ def check_growing(folder: Path) -> None:
 
 
 def why_kept(folder: Path) -> str:
-    """Reason against replacing a folder; empty if it may be replaced.
-
-    Raises
-    ------
-    OSError
-        A file cannot be read.
-    """
+    """Reason against replacing a folder; empty if it may be replaced. OSError: a file cannot be read."""
     if (folder / CERTIFICATE).exists():
         return "it holds a published release"
     present = {path.relative_to(folder).as_posix(): path for path in folder.rglob("*")}
@@ -79,15 +70,7 @@ def why_kept(folder: Path) -> str:
 
 
 def claim(folder: Path, name: str, kind: str) -> None:
-    """Mark a new or empty folder as ours before it is filled step by step.
-
-    Parameters
-    ----------
-    folder : Path
-        Created if missing. One that carries the mark of the same kind is left as it is.
-    kind : str
-        Such as ``"comparison"``.
-    """
+    """Mark a new, missing or empty folder as ours before it is filled; one with the mark of its kind stays as it is."""
     _refuse_releases(folder)
     check_growing(folder)
     make_private(folder)
@@ -155,11 +138,6 @@ def own_path(folder: Path, named: Path | str) -> Path:
     """Path that a configuration names, for writing.
 
     A configuration may come from elsewhere: it makes no command write outside of its own folder, links followed.
-
-    Parameters
-    ----------
-    named : Path or str
-        Relative to it, or absolute.
     """
     path = folder / named
     if not path.resolve().is_relative_to(folder.resolve()):

@@ -43,16 +43,8 @@ def prefixed(prefix: str, progress: Progress) -> Progress:
 class LogProgress:
     """Progress as log lines: at the start of a step, then at intervals with the remaining time.
 
-    Parameters
-    ----------
-    write : callable
-        Gets one line.
-    every_seconds : float
-        Least time between two lines of one step.
-    with_fields : bool
-        ``write`` gets step, done and total, too, as ``extra`` of a log record.
-    say : callable
-        From a message and what fills its places to its words in the reader's language.
+    ``write`` gets one line, and ``with_fields`` step, done and total, too, as ``extra`` of a log record. ``say`` gives
+    the words of a message and what fills its places in the reader's language.
     """
 
     def __init__(

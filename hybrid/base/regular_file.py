@@ -37,10 +37,7 @@ def is_file(path: Path, *, unseen: bool = False) -> bool:
 def open_regular(path: Path) -> BufferedReader:
     """Open a file to read bytes, without waiting.
 
-    Raises
-    ------
-    OSError
-        It is missing, a link, a folder, a named pipe, a device or a socket, or may not be read.
+    OSError: it is missing, a link, a folder, a named pipe, a device or a socket, or may not be read.
     """
     handle = os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_NOFOLLOW | os.O_NOCTTY | os.O_CLOEXEC)
     if not stat.S_ISREG(os.fstat(handle).st_mode):
@@ -50,13 +47,7 @@ def open_regular(path: Path) -> BufferedReader:
 
 
 def read_regular(path: Path, most: int = LARGEST) -> bytes:
-    """Read a file as a whole.
-
-    Raises
-    ------
-    OSError
-        As :func:`open_regular`, or it is larger than ``most`` bytes, or grows meanwhile.
-    """
+    """Read a file as a whole; OSError also where it is larger than ``most`` bytes, or grows meanwhile."""
     with open_regular(path) as stream:
         size = os.fstat(stream.fileno()).st_size
         if size > most:

@@ -16,19 +16,9 @@ def fresh_seed() -> int:
 
 
 def rng_for(seed: int, *names: str | int) -> np.random.Generator:
-    """Random generator of one stage.
+    """Random generator of one stage, the same for the same arguments, whatever other stages drew before.
 
-    Parameters
-    ----------
-    seed : int
-        The run's seed, 0 or more.
-    names : str or int
-        What the stream is for, such as ``"sample"``; different names give independent streams.
-
-    Returns
-    -------
-    numpy.random.Generator
-        The same generator for the same arguments, whatever other stages drew before.
+    ``names`` say what it is for, such as ``"sample"``; different names give independent streams.
     """
     if isinstance(seed, bool) or not isinstance(seed, int | np.integer) or seed < 0:
         raise ConfigError("the seed is no whole number of 0 or more", hint="seed=7, or none for a fresh one")

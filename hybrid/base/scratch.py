@@ -23,24 +23,12 @@ _held: dict[int, tuple[Path, ExitStack]] = {}
 
 
 def scratch(what: str) -> tempfile.TemporaryDirectory[str]:
-    """A new temporary folder.
-
-    Returns
-    -------
-    tempfile.TemporaryDirectory
-        Removed as usual, and at the latest with its process. Below ``TMPDIR``.
-    """
+    """A new temporary folder below ``TMPDIR``, removed as usual, and at the latest with its process."""
     return tempfile.TemporaryDirectory(prefix=f"{what}-", dir=_folder(), ignore_cleanup_errors=True)
 
 
 def sweep() -> list[Path]:
-    """Remove the folders of processes that are gone.
-
-    Returns
-    -------
-    list of Path
-        What was removed: folders of this user below ``TMPDIR`` that this module made and nobody holds.
-    """
+    """Remove, and list, folders of this user below ``TMPDIR`` that this module made for processes that are gone."""
     removed = []
     for folder in Path(tempfile.gettempdir()).glob(f"{_PREFIX}*"):
         with suppress(OSError, OutputError):

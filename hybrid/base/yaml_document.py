@@ -56,15 +56,7 @@ class YamlDocument:
         return value_at(self.content, path)
 
     def with_value(self, path: Path, value: Any) -> YamlDocument:
-        """Document with another value at a path; sections on the way to it are made.
-
-        Parameters
-        ----------
-        path : tuple of str
-            At least one key.
-        value : object
-            Of YAML: texts, numbers, booleans, None, and lists and mappings of them.
-        """
+        """Document with another value, of YAML's types, at a path; sections on the way to it are made."""
         wanted = _copied(self.content)
         at = wanted
         for key in path[:-1]:

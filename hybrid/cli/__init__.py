@@ -21,7 +21,6 @@ from hybrid.cli.spoken import print_usage_error, spoken
 
 MODULES = (
     "data",
-    "mock",
     "tour",
     "run",
     "releases",
@@ -29,7 +28,6 @@ MODULES = (
     "compare",
     "lab",
     "look",
-    "help",
 )
 """Modules with a ``GROUP`` of commands, in the order of ``hybrid --help``; a new one is one line here."""
 

@@ -125,10 +125,7 @@ def print_forecast(expected: Forecast, jobs: int) -> None:
         console.line("error", "cannot run here: {names}: {reason:own}", hint, **about)
     if expected.done:
         console.line("ok", "{n:number} runs are done already", n=f"{expected.done:,}")
-    reasons: dict[str, int] = {}
-    for each in expected.left_out:
-        reasons[each.reason] = reasons.get(each.reason, 0) + 1
-    for reason, count in reasons.items():
+    for reason, count in Counter(each.reason for each in expected.left_out).items():
         console.line("note", "{n:number} left out: {reason:own}", n=f"{count:,}", reason=reason)
     if expected.budget is not None:
         console.line("note", expected.budget.sentence)

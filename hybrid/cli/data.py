@@ -1,4 +1,4 @@
-"""Commands about data and configuration: demo, init, check, trade-off, tune, hierarchy."""
+"""Commands about data and configuration: demo, init, check, trade-off, tune, mock, hierarchy."""
 
 from __future__ import annotations
 
@@ -355,7 +355,6 @@ def trade_off(
     from hybrid.base.atomic import write_json
     from hybrid.jobs.trade_off import KS, LIMITS, trade_off_of
     from hybrid.pipeline.config import load_config
-    from hybrid.pipeline.level_costs import column_words, rule_sentences
 
     with console.progress() as progress:
         loaded = load_config(config, overrides(set_))
@@ -379,12 +378,66 @@ def trade_off(
         classes = "-" if point.classes is None else figure(f"{point.classes:,}")
         grid.add_row(f"{point.k}{here}", figure(f"{point.suppression_limit:.1%}"), loss, share, classes, levels)
     console.out.print(grid)
-    for name in names:
-        changes = found.across(name)
-        about = [f"{name}: {column_words(found.costs, found.words, name)}", *changes]
-        console.line("note", ". ".join(map(console.said, about)))
-    for sentence in rule_sentences(found.costs, found.words, found.loss):
-        console.line("note", sentence)
+    for said in found.prices:
+        console.line("note", ". ".join(map(console.said, said)))
+
+
+def mock(
+    config: ConfigPath,
+    rows: Annotated[int, typer.Option("--rows", metavar="N", min=1, help="Rows; of linked tables, persons.")] = 100,
+    out: Out = None,
+    epsilon: Annotated[
+        float | None,
+        typer.Option("--epsilon", metavar="E", help="Read the records, for noisy counts of each column: 0.1."),
+    ] = None,
+    delta: Annotated[float, typer.Option("--delta", metavar="D", help="Of these counts.")] = 1e-6,
+    draft: Annotated[
+        bool, typer.Option("--draft", help="Propose the section mock in CONFIG, for you to decide.")
+    ] = False,
+    seed: Seed = None,
+    set_: Settings = None,
+    work: Work = Path("work"),
+    as_json: AsJson = False,
+) -> None:
+    """Make a table for writing and testing code, without the records.
+
+    Names, kinds and formats of the columns are right, values are made up. Nothing in it can be analysed.
+    """
+    from hybrid.jobs.mock import mock as make
+    from hybrid.jobs.mock import write_mock
+    from hybrid.jobs.places import new_folder
+    from hybrid.pipeline.config import load_config
+
+    if draft:
+        _draft_mock(config)
+        return
+    loaded = load_config(config, overrides(set_))
+    folder = out or new_folder(f"{loaded.name}-mock")
+    found = make(loaded, rows=rows, seed=seed, epsilon=epsilon, delta=delta, work=work)
+    paths = write_mock(found, folder)
+    if as_json:
+        console.print_json(found.to_json() | {"folder": str(folder), "files": [str(path) for path in paths.values()]})
+        return
+    for name, path in paths.items():
+        table = found.made.tables[name].table if name in found.made.tables else found.made.public[name]
+        console.show("mock table  {path}  ({n:number} rows)", path=path, n=f"{len(table):,}")
+    console.line("note", found.mark)
+    console.show("\nit discloses:")
+    for sentence in found.discloses:
+        console.out.print(f"  - {console.said(sentence)}")
+    console.line("note" if found.reasons else "ok", found.decision)
+
+
+def _draft_mock(config: Path) -> None:
+    from hybrid.jobs.mock_draft import draft_mock
+
+    written = draft_mock(config)
+    for name in written:
+        said = "{key}: proposed from the records; read it, and change what is not public"
+        console.line("ok", said, key=f"mock.columns.{name}")
+    console.line(
+        "note", "{path}: the section mock is your decision", "hybrid mock makes the table from it", path=config
+    )
 
 
 def _opened(place: str | None) -> Store | None:
@@ -395,4 +448,4 @@ def _opened(place: str | None) -> Store | None:
 
 for _action in (hierarchy_show, hierarchy_check, hierarchy_make, hierarchy_set, hierarchy_extend):
     hierarchy_app.command(name=_action.__name__.removeprefix("hierarchy_"))(_action)
-GROUP = CommandGroup("Data", (demo, init, check, tune, trade_off), {"hierarchy": hierarchy_app})
+GROUP = CommandGroup("Data", (demo, init, check, tune, trade_off, mock), {"hierarchy": hierarchy_app})

@@ -1,4 +1,4 @@
-"""Commands that describe, decide and prepare this installation: explain, metrics, warm, desk, edit, generators."""
+"""Commands that describe, decide and prepare this installation, and print what readers, editors and shells need."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ import sys
 from dataclasses import asdict
 from importlib.util import find_spec
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Literal
 
 import typer
 
@@ -52,7 +52,7 @@ def metrics(as_json: AsJson = False) -> None:
     from hybrid.publication.asked import ways_to_ask
 
     if as_json:
-        console.out.print_json(json.dumps([metric.to_json() for metric in REGISTRY.values()]))
+        console.print_json([metric.to_json() for metric in REGISTRY.values()])
         return
     ways = ways_to_ask()
     for name, metric in REGISTRY.items():
@@ -160,6 +160,71 @@ def _set(draft: Draft, key: str, value: object) -> HierarchyFile | None:
     return hierarchy
 
 
+def schema(
+    out: Annotated[Path | None, typer.Option("--out", metavar="FILE", help="Write it here; default: print.")] = None,
+    facts: Annotated[bool, typer.Option("--facts", help="Of facts.json, which every run writes.")] = False,
+) -> None:
+    """Write the JSON schema of the configuration, or of the facts of a run.
+
+    Editors then complete the configuration's keys, explain them, and mark mistakes.
+    """
+    from hybrid.base.atomic import write_json
+    from hybrid.pipeline.json_schema import configuration_schema, first_line
+    from hybrid.publication.facts import facts_schema
+
+    made = facts_schema() if facts else configuration_schema()
+    if out is None:
+        typer.echo(json.dumps(made, indent=1, ensure_ascii=False))
+        return
+    write_json(out, made)
+    console.line("ok", "{path}: written", path=out)
+    if facts:
+        return
+    console.show("\nfirst line of a configuration beside it, for editors with the YAML language server:")
+    console.out.print(first_line(out.name))
+
+
+def help(
+    topic: Annotated[
+        str | None, typer.Argument(metavar="[TOPIC]", help="Such as nights or verdict; default: list the topics.")
+    ] = None,
+) -> None:
+    """Print a page of the documentation.
+
+    Hints name topics. hybrid COMMAND --help explains a command.
+    """
+    from hybrid.base.pages import page, topics
+
+    if topic is not None:
+        text = page(topic)
+        if console.out.is_terminal:
+            from rich.markdown import Markdown
+
+            console.out.print(Markdown(text), soft_wrap=False)
+        else:
+            console.out.print(text)
+        return
+    width = max(map(len, topics()))
+    for name, title in topics().items():
+        console.out.print(f"{name:<{width}}  {title}")
+    console.show("\nhybrid help TOPIC prints a page, with or without its folder: hybrid help verdict")
+
+
+def completion(
+    shell: Annotated[
+        Literal["bash", "zsh", "fish", "powershell"],
+        typer.Argument(metavar="SHELL", help="bash, zsh, fish or powershell."),
+    ],
+) -> None:
+    """Print the script by which a shell completes commands and options.
+
+    For bash: hybrid completion bash > ~/.local/share/bash-completion/completions/hybrid
+    """
+    from typer.completion import get_completion_script  # type: ignore[attr-defined]
+
+    typer.echo(get_completion_script(prog_name="hybrid", complete_var="_HYBRID_COMPLETE", shell=shell))
+
+
 EnvironmentName = Annotated[str, typer.Argument(metavar="NAME", help="An environment, or a generator that has one.")]
 generators_app = typer.Typer(
     help="Generators: what each is, whether it can be used here, its options; their environments."
@@ -179,7 +244,7 @@ def generators(context: typer.Context, as_json: AsJson = False) -> None:
     found, built = availability(), [inspect(name) for name in NAMES]
     if as_json:
         entries = [asdict(entry) for entry in found]
-        console.out.print_json(json.dumps({"generators": entries, "environments": [asdict(one) for one in built]}))
+        console.print_json({"generators": entries, "environments": [asdict(one) for one in built]})
         return
     for entry in found:
         about = {"name": entry.name, "title": console.said(entry.title), "licence": console.said(entry.licence)}
@@ -247,4 +312,6 @@ def _show_environment(environment: Environment) -> None:
 generators_app.callback(invoke_without_command=True)(generators)
 for _command in (install, remove):
     generators_app.command()(_command)
-GROUP = CommandGroup("Look", (explain, metrics, warm, desk, edit), {"generators": generators_app})
+GROUP = CommandGroup(
+    "Look", (explain, metrics, warm, desk, edit, schema, help, completion), {"generators": generators_app}
+)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import sys
 from collections.abc import Sequence
 from dataclasses import asdict
@@ -40,7 +39,7 @@ def difference(
 
     found = difference_to_last(read_whole_run(run), releases, work)
     if as_json:
-        console.out.print_json(json.dumps(None if found is None else found.to_json()))
+        console.print_json(None if found is None else found.to_json())
         return
     if found is None:
         console.line("note", "there is no earlier release of this data set to compare with")
@@ -75,7 +74,7 @@ def side_by_side(
 
     found = compared([read_run(run) for run in runs])
     if as_json:
-        console.out.print_json(json.dumps(found.to_json()))
+        console.print_json(found.to_json())
         return
     grid = Grid("", *found.runs)
     grid.add_row(console.said("verdict"), *map(console.said, found.verdicts))
@@ -142,7 +141,7 @@ def keys_show(
         raise ConfigError(f"{work}: there is no signing key yet", hint="hybrid keys make")
     chosen = keys if every else keys[-1:]
     if as_json:
-        console.out.print_json(json.dumps([_about_key(key) | {"public": public_pem(key.public)} for key in chosen]))
+        console.print_json([_about_key(key) | {"public": public_pem(key.public)} for key in chosen])
     else:
         typer.echo("".join(public_pem(key.public) for key in chosen), nl=False)
 
@@ -310,7 +309,7 @@ def status(
 
     state = releases_state(releases, work, name, datetime.now(UTC), max_age)
     if as_json:
-        console.out.print_json(json.dumps(asdict(state)))
+        console.print_json(asdict(state))
     else:
         grid = console.grid("release", "data set", "verdict", "policy", "accepted by", "exposed")
         grid.columns[0].no_wrap = True
@@ -473,7 +472,7 @@ def dossier(
             write_text(out / name, text)
             console.line("ok", str(out / name))
     if as_json:
-        console.out.print_json(json.dumps(found.to_json()))
+        console.print_json(found.to_json())
     elif out is None:
         typer.echo(markdown(found, chosen), nl=False)
 

@@ -275,7 +275,7 @@ def audit(
         from hybrid.base.language import language_of
         from hybrid.base.ownership import check_replaceable
         from hybrid.evaluation.trust import load_trust
-        from hybrid.jobs.audit import audit_config, audit_tables, read_audit
+        from hybrid.jobs.audit import audit_config, judge_tables, read_audit
         from hybrid.jobs.places import new_folder
 
         league = None if trust is None else load_trust(trust)
@@ -284,8 +284,9 @@ def audit(
         roles = target or (), secret or (), quasi_identifier or ()
         loaded = audit_config(config, train, *roles, beside=(control, synthetic))
         audited = read_audit(train, control, synthetic, loaded)
-        notes = audited.notes
-        verdict = audit_tables(audited, loaded, folder, seed, progress, league)
+        judged = judge_tables(audited, loaded, seed, progress, league)
+        judged.write(folder)
+    notes, verdict = audited.notes, judged.verdict
     _print_notes(() if as_json else notes)
     if as_json:
         console.print_json(_judged(verdict, folder) | {"notes": notes})

@@ -3,7 +3,6 @@
 from hybrid.comparison.forecast import forecast
 from hybrid.comparison.plan import ComparePlan, load_plan
 from hybrid.comparison.results import compare, metric_names
-from hybrid.comparison.schedule import trials
 
 __all__ = [
     "ComparePlan",
@@ -11,5 +10,4 @@ __all__ = [
     "forecast",
     "load_plan",
     "metric_names",
-    "trials",
 ]

@@ -157,7 +157,7 @@ def foreseen(
 def _refused(planned: Sequence[Planned]) -> tuple[Refused, ...]:
     """Configurations that a run would refuse before its first stage, for packages, names of metrics or columns."""
     found: defaultdict[str, list[str]] = defaultdict(list)
-    first = {each.trial.configuration: each.trial for each in reversed(planned)}
+    first = {each.trial.name: each.trial for each in reversed(planned)}
     for trial in reversed(first.values()):
         reason = trial.problem
         if trial.config is not None:
@@ -166,7 +166,7 @@ def _refused(planned: Sequence[Planned]) -> tuple[Refused, ...]:
             except HybridError as error:
                 reason = "; ".join(f"{problem.message} ({problem.hint})" for problem in error.problems)
         if reason:
-            found[reason].append(trial.configuration)
+            found[reason].append(trial.name)
     return tuple(Refused(reason, tuple(names)) for reason, names in found.items())
 
 

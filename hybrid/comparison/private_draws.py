@@ -70,7 +70,7 @@ def pay_draws(todo: Sequence[Planned], place: StorePlace, work: Path) -> dict[st
     refused: dict[str, str] = {}
     drawn: dict[str, str | None] = {}
     for each in todo:
-        config = None if each.trial.config is None else each.trial.config
+        config = each.trial.config
         if config is None or config.privacy is None:
             continue
         draw = each.stages[SYNTHESIZE.name]

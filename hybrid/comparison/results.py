@@ -40,8 +40,8 @@ from hybrid.comparison.cluster import run_on_cluster
 from hybrid.comparison.local import Result, run_here, run_processes
 from hybrid.comparison.plan import ComparePlan
 from hybrid.comparison.private_draws import pay_draws, spent_together
-from hybrid.comparison.schedule import Expansion, Planned, Schedule, schedule, shown
-from hybrid.comparison.trial import EndedTrial, Workplace, failed, unpack
+from hybrid.comparison.schedule import Expansion, Planned, Schedule, schedule
+from hybrid.comparison.trial import EndedTrial, Workplace, failed, shown, unpack
 from hybrid.comparison.write import write_report
 from hybrid.store import MEMORY, StorePlace, memory_store
 

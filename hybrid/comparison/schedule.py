@@ -14,10 +14,10 @@ import numpy as np
 from hybrid.base.config_files import read_yaml
 from hybrid.base.errors import ConfigError
 from hybrid.base.hashing import code_version, fingerprint
-from hybrid.base.yaml_document import flow, value_at
+from hybrid.base.yaml_document import value_at
 from hybrid.comparison.cost import TrialCost, trial_cost
 from hybrid.comparison.plan import ComparePlan, ExcludedCombinations, Subset, named
-from hybrid.comparison.trial import Trial, research_problem, without_research_order
+from hybrid.comparison.trial import Configuration, Trial, research_problem, shown, without_research_order
 from hybrid.pipeline.config import RunConfig, configured
 from hybrid.pipeline.inputs import Sources
 from hybrid.pipeline.pipeline import Pipeline, stage_of
@@ -28,24 +28,6 @@ MOST = 100_000
 ROUNDS = 50
 """A subset is given up as complete after so many rounds of draws without a new combination."""
 COMPARISONS = {"at_least", "at_most", "not"}
-
-
-@dataclass(frozen=True)
-class Configuration:
-    """One combination."""
-
-    name: str
-    """What differs from the others of the plan, such as "k 10, tree, cart, before"; no other has it."""
-    factors: Mapping[str, Any]
-    """The varied keys, with the value or the level's name."""
-    config: RunConfig | None
-    """The outcome; None where the combination is no valid configuration."""
-    problem: str = ""
-    """Then, why."""
-    research_order: tuple[str, ...] = ()
-    """Order of stages that no release may have; empty: that of ``config``."""
-    people: Sources | None = None
-    """The table in the place of the configuration's own, already read; None: that is read."""
 
 
 @dataclass(frozen=True)
@@ -112,13 +94,6 @@ def expand(plan: ComparePlan, folder: Path) -> Expansion:
         ),
         tuple(left_out),
     )
-
-
-def shown(value: Any) -> Any:
-    """A value as shown in a table; mappings and lists as one line of YAML."""
-    if isinstance(value, str | int | float | bool) or value is None:
-        return value
-    return flow(value)
 
 
 def combinations(plan: ComparePlan) -> Iterator[Combination]:
@@ -229,10 +204,13 @@ class Planned:
     """Of its row: all that the row depends on."""
     stages: dict[str, str]
     """The keys of its stages; equal keys are computed once."""
-    generator: str
-    """The generator that learns the table; empty where the configuration is not valid."""
     cost: TrialCost = field(default_factory=lambda: TrialCost({}))
     """An estimate of what it takes."""
+
+    @property
+    def generator(self) -> str:
+        """The generator that learns the table; empty where the configuration is not valid."""
+        return "" if self.trial.config is None else self.trial.config.synthesize.generator
 
 
 @dataclass(frozen=True)
@@ -259,19 +237,6 @@ def planned_trials(pairs: Iterable[tuple[Configuration, int]], *, write: bool) -
     return tuple(_planned(configuration, seed, read, write) for configuration, seed in pairs)
 
 
-def trials(plan: ComparePlan, folder: Path) -> list[Trial]:
-    """Every configuration with every seed, in the order of the plan."""
-    return [_trial(each, seed) for each in expand(plan, folder).configurations for seed in plan.seeds]
-
-
-def _trial(configuration: Configuration, seed: int) -> Trial:
-    factors = {name: shown(value) for name, value in configuration.factors.items()}
-    order = configuration.research_order
-    return Trial(
-        configuration.name, factors, seed, configuration.config, configuration.problem, order, configuration.people
-    )
-
-
 @dataclass(frozen=True)
 class _Read:
     """Fingerprints, linked tables and costs of training, read once for all configurations that share them."""
@@ -283,9 +248,9 @@ class _Read:
 
 
 def _planned(configuration: Configuration, seed: int, read: _Read, write: bool) -> Planned:
-    trial, config = _trial(configuration, seed), configuration.config
+    trial, config = Trial.of(configuration, seed), configuration.config
     if config is None:
-        return Planned(trial, fingerprint(trial.head, trial.problem), {}, "")
+        return Planned(trial, fingerprint(trial.head, trial.problem), {})
     run = trial.run()
     source = _source(config)
     _share(run, source, read)
@@ -300,7 +265,7 @@ def _planned(configuration: Configuration, seed: int, read: _Read, write: bool) 
     priced = fingerprint(source, config.split, config.evaluate, sorted(stages))
     if priced not in read.costs:
         read.costs[priced] = trial_cost(run, stages)
-    return Planned(trial, key, stages, config.synthesize.generator, read.costs[priced])
+    return Planned(trial, key, stages, read.costs[priced])
 
 
 def _share(run: Pipeline, source: str, read: _Read) -> None:

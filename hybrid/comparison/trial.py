@@ -5,7 +5,7 @@ from __future__ import annotations
 import io
 import tarfile
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
@@ -14,6 +14,7 @@ from hybrid.anonymize.result import AnonymizationResult
 from hybrid.base import atomic
 from hybrid.base.errors import HybridError
 from hybrid.base.scratch import scratch
+from hybrid.base.yaml_document import flow
 from hybrid.comparison.plan import ComparePlan, folder_name
 from hybrid.evaluation import REGISTRY
 from hybrid.evaluation.measure import Evaluation, Measure, MetricResult
@@ -91,21 +92,39 @@ def evaluate_anonymized_last(config: RunConfig, seed: int, store: Store) -> Eval
 
 
 @dataclass(frozen=True)
-class Trial:
-    """One configuration with one seed: one row of the comparison."""
+class Configuration:
+    """One combination of a plan."""
 
-    configuration: str
+    name: str
+    """What differs from the others of the plan, such as "k 10, tree, cart, before"; no other has it."""
     factors: Mapping[str, Any]
-    """As shown: no mapping, no list."""
-    seed: int
+    """The varied keys, with the value or the level's name."""
     config: RunConfig | None
     """As it was when the plan was expanded, whatever happens to the files afterwards; None where it is not valid."""
     problem: str = ""
     """Then, why."""
     research_order: tuple[str, ...] = ()
-    """Order of stages that no release may have; empty: that of the configuration."""
+    """Order of stages that no release may have; empty: that of ``config``."""
     people: Sources | None = None
     """Tables in the place of the configuration's own, already read; None: those are read."""
+
+
+def shown(value: Any) -> Any:
+    """A value as shown in a table; mappings and lists as one line of YAML."""
+    if isinstance(value, str | int | float | bool) or value is None:
+        return value
+    return flow(value)
+
+
+@dataclass(frozen=True)
+class Trial(Configuration):
+    """One configuration with one seed: one row of the comparison."""
+
+    seed: int = field(kw_only=True)
+
+    @classmethod
+    def of(cls, configuration: Configuration, seed: int) -> Trial:
+        return cls(**vars(configuration), seed=seed)
 
     def run(self, store: Store | None = None) -> Pipeline:
         """The run of this configuration, which is valid."""
@@ -115,12 +134,13 @@ class Trial:
     @property
     def folder(self) -> str:
         """Name of the trial's run folder."""
-        return f"{folder_name(self.configuration)}-seed{self.seed}"
+        return f"{folder_name(self.name)}-seed{self.seed}"
 
     @property
     def head(self) -> dict[str, Any]:
         """The first columns of its row."""
-        return {"configuration": self.configuration, **self.factors, "seed": self.seed}
+        factors = {name: shown(value) for name, value in self.factors.items()}
+        return {"configuration": self.name, **factors, "seed": self.seed}
 
 
 @dataclass(frozen=True)
@@ -150,23 +170,27 @@ def run_trial(place: Workplace, trial: Trial) -> EndedTrial:
     if trial.config is None:
         return EndedTrial(failed(trial, trial.problem))
     store = place.store.open()
-    if trial.research_order:
-        return _research_trial(trial, trial.config, store)
     try:
-        with own_seconds() as rest:
-            run = trial.run(store)
-            run.check()
-            metrics = metric_columns(run.evaluation)
-            verdict, promise = run.verdict.status, run.promise
-            person = run.person
-            losses = loss_columns(None if person.anonymized is None else person.anonymized.result)
-            packed = _write(run, place, trial)
+        if trial.research_order:
+            return _anonymized_last(trial, trial.config, store)
+        return _judged(place, trial, store)
     except HybridError as error:
         return EndedTrial(failed(trial, str(error)))
     except Exception as error:  # noqa: BLE001 - one configuration must not stop the others; its text may hold a record
         return EndedTrial(
             failed(trial, f"{type(error).__name__} (run this configuration alone with --debug to see more)")
         )
+
+
+def _judged(place: Workplace, trial: Trial, store: Store) -> EndedTrial:
+    with own_seconds() as rest:
+        run = trial.run(store)
+        run.check()
+        metrics = metric_columns(run.evaluation)
+        verdict, promise = run.verdict.status, run.promise
+        person = run.person
+        losses = loss_columns(None if person.anonymized is None else person.anonymized.result)
+        packed = _write(run, place, trial)
     entries = {step: store.entry(stage_of(step), key) for step, key in run.keys.items()}
     seconds = {f"seconds.{step}": entry.seconds for step, entry in entries.items() if entry is not None}
     seconds[f"seconds.{REST}"] = rest()
@@ -176,13 +200,8 @@ def run_trial(place: Workplace, trial: Trial) -> EndedTrial:
     return EndedTrial(row, max(stage.peak_memory_bytes for stage in run.stages), packed)
 
 
-def _research_trial(trial: Trial, config: RunConfig, store: Store) -> EndedTrial:
-    try:
-        metrics = metric_columns(evaluate_anonymized_last(config, trial.seed, store))
-    except HybridError as error:
-        return EndedTrial(failed(trial, str(error)))
-    except Exception as error:  # noqa: BLE001 - as above
-        return EndedTrial(failed(trial, type(error).__name__))
+def _anonymized_last(trial: Trial, config: RunConfig, store: Store) -> EndedTrial:
+    metrics = metric_columns(evaluate_anonymized_last(config, trial.seed, store))
     said = {"status": "ok", "reason": "", "verdict": REFUSED, "promise": PROMISE}
     return EndedTrial(trial.head | said | metrics)
 

@@ -19,8 +19,8 @@ from hybrid.base.hashing import fingerprint
 from hybrid.base.language import Language, language_of
 from hybrid.comparison.plan import ComparePlan
 from hybrid.comparison.private_draws import SpentTogether
-from hybrid.comparison.schedule import Configuration, Expansion, shown
-from hybrid.comparison.trial import NOTE
+from hybrid.comparison.schedule import Expansion
+from hybrid.comparison.trial import NOTE, Configuration, shown
 from hybrid.evaluation import REGISTRY
 from hybrid.pipeline.config import RunConfig
 from hybrid.report import comparison_json, describe, render_comparison

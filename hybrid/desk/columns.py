@@ -235,11 +235,17 @@ def _counted_identifiers(editor: Editor, draft: Draft) -> list[tuple[str, int | 
     """Identifiers of a single table with their numbers of values; None for one where it cannot be read."""
     if draft.is_linked:
         return []
+    table = _readable(editor, draft)
+    known = {} if table is None else table.frame
+    return [(name, int(known[name].nunique()) if name in known else None) for name in _identifiers(draft)]
+
+
+def _readable(editor: Editor, draft: Draft) -> Table | None:
+    """The only table, or the person table; None where it cannot be read, which the page says elsewhere."""
     try:
-        frame = editor.person_table(draft).frame
+        return editor.person_table(draft)
     except HybridError:
-        return [(name, None) for name in _identifiers(draft)]
-    return [(name, int(frame[name].nunique()) if name in frame else None) for name in _identifiers(draft)]
+        return None
 
 
 def _released_identifiers(draft: Draft) -> str:
@@ -249,21 +255,14 @@ def _released_identifiers(draft: Draft) -> str:
 
 
 def _without_person(editor: Editor, draft: Draft) -> tuple[str, ...]:
-    if draft.is_linked:
-        return ()
-    try:
-        return without_person(draft.config, editor.person_table(draft))
-    except HybridError:
-        return ()
+    table = None if draft.is_linked else _readable(editor, draft)
+    return () if table is None else without_person(draft.config, table)
 
 
 def _rows_of_persons(editor: Editor, draft: Draft) -> tuple[int, int] | None:
     """Number of persons, and most rows of one; None where each row is another, or the table cannot be read."""
-    try:
-        table = editor.person_table(draft)
-    except HybridError:
-        return None
-    if table.rows_are_persons or not len(table):
+    table = _readable(editor, draft)
+    if table is None or table.rows_are_persons or not len(table):
         return None
     rows = np.bincount(person_groups(table.persons))
     return len(rows), int(rows.max())

@@ -15,7 +15,6 @@ from hybrid.base.errors import ApprovalNeeded, ConfigError, HybridError, Problem
 from hybrid.base.regular_file import LARGEST, read_regular
 from hybrid.desk.desk import Desk, command, form_fields, known_name, run_folder, segment
 from hybrid.desk.editor import state_of
-from hybrid.desk.remedies import remedies_of
 from hybrid.desk.under_way import start_run
 from hybrid.jobs.release import read_candidate
 from hybrid.pipeline.config import RunConfig
@@ -37,7 +36,7 @@ from hybrid.publication.key import release_key, release_tag
 from hybrid.publication.ledger import Ledger
 from hybrid.publication.publish import publish, release_contents
 from hybrid.publication.signing.keyring import signing_keys
-from hybrid.publication.verdict import Verdict
+from hybrid.publication.verdict import Check, Verdict
 from hybrid.report.run.render import page_language, section_of
 from hybrid.report.run.sections import content, rows
 
@@ -166,7 +165,25 @@ def remedies(run: FinishedRun, verdict: Verdict, config: RunConfig) -> dict[str,
     """Actions on the unmet checks of a run, by rule; none for a run of other data."""
     if config.name != run.data_set:
         return {}
-    return {check.rule: list(remedies_of(check, config)) for check in verdict.open_checks}
+    return {check.rule: remedies_of(check, config) for check in verdict.open_checks}
+
+
+def remedies_of(check: Check, config: RunConfig) -> list[Action]:
+    """Actions of a check that change the configuration as it is now, which people may have edited since the run.
+
+    Only settings that protect people no less become buttons. What protects less, such as a smaller k, a person changes
+    by hand.
+    """
+    return [one for one in check.actions if one.known and one.protects and _changes(config, one)]
+
+
+def _changes(config: RunConfig, action: Action) -> bool:
+    """True where a configuration differs once the action is taken, and is still one."""
+    try:
+        changed = config.with_values({action.key: action.value})
+    except ConfigError:
+        return False
+    return changed.model_dump(mode="json") != config.model_dump(mode="json")
 
 
 def _actions(desk: Desk, run: FinishedRun, verdict: Verdict) -> tuple[dict[str, list[Action]], str]:

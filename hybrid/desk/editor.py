@@ -31,13 +31,7 @@ class KeptTables:
         self._tables: dict[str | None, tuple[str, Table]] = {}
 
     def read(self, draft: Draft, name: str | None) -> Table:
-        """Table with the roles of a draft, read once.
-
-        Parameters
-        ----------
-        name : str or None
-            Of a linked table; None: the only table.
-        """
+        """Table with the roles of a draft, read once: a linked one by its name, or the only one (None)."""
         config = draft.config
         data = config.sources["" if name is None else name]
         key = _reading_key(config, data)
@@ -71,11 +65,6 @@ class Editor:
 
     Every change is written at once, as by hand; whoever edits the files beside the desk loses nothing: a change that
     was based on another text is refused.
-
-    Parameters
-    ----------
-    path : Path
-        The file.
     """
 
     def __init__(self, path: Path) -> None:
@@ -115,19 +104,10 @@ class Editor:
         return "\n".join(difflib.unified_diff(before, after, "before", "after", lineterm="", n=1))
 
     def change(self, state: str, action: Callable[[Draft], Iterable[HierarchyFile] | None]) -> None:
-        """Change the configuration, and hierarchies with it.
+        """Change the configuration by an action on its draft, and write the hierarchies that the action returns.
 
-        Parameters
-        ----------
-        action : callable
-            Changes a draft of them, and returns the hierarchies that are to be written.
-
-        Raises
-        ------
-        ConfigError
-            The files have other texts by now, or the change is wrong; nothing was written.
-        OutputError
-            A file cannot be written; all are as they were.
+        After an error all files are as they were: they had other texts by now, the change is wrong, or one cannot be
+        written.
         """
         with self._lock:
             draft = self._as_seen(state)
@@ -188,12 +168,8 @@ class Editor:
     def set_role(self, column: DraftColumn, role: str, target: bool, *, anew: bool = False) -> list[HierarchyFile]:
         """Set role and target of a column of a draft, as a person decides them.
 
-        Another role than the one that was signed takes the signature away.
-
-        Returns
-        -------
-        list of HierarchyFile
-            The hierarchy to start from of a quasi-identifier that has none, or needs another one (``anew``).
+        Another role than the one that was signed takes the signature away. Gives the hierarchy to start from of a
+        quasi-identifier that has none, or needs another one (``anew``).
         """
         if role not in roles_of(column):
             raise ConfigError(f"{role!r} is no role of {column.name!r}", hint=f"one of: {', '.join(roles_of(column))}")
@@ -294,13 +270,7 @@ class ShownEffect:
 
 
 class Effects:
-    """Measured effects of a configuration, and of the one before.
-
-    Parameters
-    ----------
-    editor : Editor
-        Of the configuration.
-    """
+    """Measured effects of a configuration, and of the one before."""
 
     def __init__(self, editor: Editor) -> None:
         self._editor = editor
@@ -311,10 +281,7 @@ class Effects:
     def of(self, most: int) -> ShownEffect | None:
         """Effect of the configuration; None while it, or its table, cannot be used.
 
-        Parameters
-        ----------
-        most : int
-            Combinations of levels up to which the least loss is searched for.
+        The least loss is searched for among so many combinations of levels at most.
         """
         with self._lock:
             try:

@@ -81,13 +81,7 @@ MOST_REFUSED = 1_000
 
 
 class ActionLog:
-    """Log in the private zone (mode 0600): times, account, paths and commands, no cell value and no token.
-
-    Parameters
-    ----------
-    private_dir : Path
-        The private zone.
-    """
+    """Log in the private zone (mode 0600): times, account, paths and commands, no cell value and no token."""
 
     def __init__(self, private_dir: Path) -> None:
         self.path = private_dir / LOG
@@ -95,13 +89,7 @@ class ActionLog:
         self._refused = 0
 
     def note(self, method: str, path: str, command: str = "", refused: str = "") -> None:
-        """Add a line.
-
-        Parameters
-        ----------
-        method, path : str
-            Of the request, without its query.
-        """
+        """Add a line about a request, whose path is without its query."""
         line = {
             "at": datetime.now(UTC).isoformat(timespec="seconds"),
             "account": account(),
@@ -144,18 +132,10 @@ HEADERS = {
 
 
 class Guard:
-    """ASGI middleware that admits the session of this desk alone.
+    """ASGI middleware before the pages that admits the session of this desk alone.
 
-    Parameters
-    ----------
-    app : ASGI application
-        The pages.
-    sessions : Sessions
-        Who may see them.
-    port : int
-        Of the desk; ``Host`` and ``Origin`` must name it on this machine.
-    clicks : Clicks
-        Log of every request that changes something, and of every one that is refused.
+    ``Host`` and ``Origin`` must name the desk's port on this machine. ``clicks`` logs every request that changes
+    something, and every one that is refused.
     """
 
     def __init__(self, app: ASGIApp, sessions: Sessions, port: int, clicks: ActionLog) -> None:

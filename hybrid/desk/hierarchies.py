@@ -48,15 +48,7 @@ class HierarchyText:
 
 
 def rule_written(form: Mapping[str, str], sort: str) -> HierarchyText:
-    """Description of intervals, dates or masks from the fields of their form.
-
-    Raises
-    ------
-    HierarchyError
-        The fields are no such description; all problems at once.
-    ConfigError
-        There is no form for this sort.
-    """
+    """Description of intervals, dates or masks from the fields of their form."""
     content = {"type": sort, **{key: value for key, value in _fields(form, sort).items() if value != ""}}
     spec = parse_spec(yaml.safe_dump(content, allow_unicode=True), "hierarchy")
     return _spec_written(spec)

@@ -31,13 +31,7 @@ _MOST = 20
 
 
 def comparison_view(folder: Path, found: Mapping[str, Any], language: Language) -> dict[str, Any]:
-    """Recommendation, ranking, chart and effects, by the concerns in their order.
-
-    Raises
-    ------
-    LookupError, TypeError, ValueError
-        It is something else.
-    """
+    """Recommendation, ranking, chart and effects, by the concerns in their order."""
     titles = {one["column"]: (str(one["title"]), str(one["better"])) for one in found["metrics"]}
     concerns = {concern: titles[column] for concern, column in found["concerns"].items()}
     advice = found["recommendation"]
@@ -132,18 +126,7 @@ def _estimate(one: Mapping[str, Any]) -> str:
 
 
 def laboratory_view(_: Path, found: Mapping[str, Any], language: Language) -> dict[str, Any]:
-    """Metrics of every table, the most trusted first.
-
-    Parameters
-    ----------
-    found : mapping
-        Content of ``league.json``; numbers as papers print them are left out.
-
-    Raises
-    ------
-    LookupError, TypeError, ValueError
-        It is something else.
-    """
+    """Metrics of every table in ``league.json``, the most trusted first, without numbers as papers print them."""
     if found["schema"] != SCHEMA:
         raise ValueError
     entries = [one for one in found["metrics"] if one.get("printed") is None]
@@ -203,7 +186,7 @@ class Screen:
     verb: str
     """Command that makes such folders."""
     view: Callable[[Path, Any, Language], dict[str, Any]]
-    """From the folder and its result to the content of the page."""
+    """From the folder and its result to the content of the page; LookupError and its like: it is something else."""
 
     def names(self, runs: Path) -> list[str]:
         """Folders with such a result, the newest first."""

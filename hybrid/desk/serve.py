@@ -24,18 +24,7 @@ from hybrid.desk.guard import ENTRY, STYLE, Guard, with_session_cookie
 
 
 def desk_app(desk: Desk, port: int) -> ASGIApp:
-    """Make the application.
-
-    Parameters
-    ----------
-    port : int
-        Where it listens; requests for another host or port are refused.
-
-    Returns
-    -------
-    ASGI application
-        Every page of it needs the session that :attr:`Sessions.token` opens.
-    """
+    """Application whose pages need the session that :attr:`Sessions.token` opens, on this host and port alone."""
     cookie = f"hybrid-desk-{port}"
 
     def enter(request: Request) -> Response:
@@ -98,16 +87,10 @@ ADDRESS = "127.0.0.1"
 
 
 def serve(desk: Desk, port: int, ready: Callable[[str], None]) -> None:
-    """Serve a desk until it is stopped by Ctrl-C; its runs continue.
+    """Serve a desk on a port of 127.0.0.1 (0: a free one) until it is stopped by Ctrl-C; its runs continue.
 
-    Enter in the terminal makes a new address, for a browser that was closed.
-
-    Parameters
-    ----------
-    port : int
-        Of 127.0.0.1; 0: a free one.
-    ready : callable
-        Called with each address, which opens the desk once.
+    ``ready`` gets each address, which opens the desk once. Enter in the terminal makes a new one, for a browser that
+    was closed.
     """
     listener, address = listening(desk, port)
     threading.Thread(target=read_ahead, args=(desk,), daemon=True).start()

@@ -36,18 +36,9 @@ _ADDRESS = re.compile(r"[a-z][a-z0-9+.-]+:/")
 def opened_place(place: Path | None, url_env: str | None = None) -> tuple[Path | None, Notes]:
     """Configuration of what a person names, guessed where there is none, and what to think about first.
 
-    Parameters
-    ----------
-    place : Path or None
-        A configuration, a table, or a folder; None: the present folder.
-    url_env : str, optional
-        Variable with the address of a database, whose tables are linked; ``place`` is then the folder of the
-        configuration.
-
-    Returns
-    -------
-    tuple of Path or None and tuple of str
-        None without a configuration: a folder in which a person chooses.
+    The place is a configuration, a table, or a folder, by default the present one; without a configuration in it (None)
+    a person chooses. With ``url_env``, the variable with the address of a database whose tables are linked, it is the
+    folder of their configuration.
     """
     folder = Path() if place is None else place
     if _ADDRESS.match(str(folder)):
@@ -56,7 +47,7 @@ def opened_place(place: Path | None, url_env: str | None = None) -> tuple[Path |
             hint="put it into a variable: --url-env NAME",
         )
     if url_env is not None:
-        return _guessed(folder / CONFIG, lambda config: _database(config, url_env))
+        return _guessed(folder / CONFIG, lambda: guess_links(read_database(url_env)))
     if folder.is_dir():
         return (folder / CONFIG if (folder / CONFIG).is_file() else None), ()
     return of_table(folder) if is_data_file(folder) else (folder, ())
@@ -71,7 +62,7 @@ def of_table(table: Path) -> tuple[Path, Notes]:
     if beside.is_file() and _reads(beside, table):
         return beside, ()
     own = table.parent / table.stem / CONFIG if beside.exists() else beside
-    return _guessed(own, lambda config: _single(config, table))
+    return _guessed(own, lambda: guess_config(table))
 
 
 def _reads(config: Path, table: Path) -> bool:
@@ -81,30 +72,19 @@ def _reads(config: Path, table: Path) -> bool:
     return (loaded.folder / loaded.data.path).resolve() == table.resolve()
 
 
-def _guessed(config: Path, guess: Callable[[Path], Notes]) -> tuple[Path, Notes]:
-    return (config, ()) if config.is_file() else (config, guess(config))
-
-
-def _single(config: Path, table: Path) -> Notes:
-    return _written(config, guess_config(table))
-
-
-def _database(config: Path, url_env: str) -> Notes:
-    return _written(config, guess_links(read_database(url_env)))
-
-
-def _together(config: Path) -> Notes:
-    return _written(config, guess_links(read_folder(config.parent)))
-
-
-def _written(config: Path, guessed: GuessedConfig | GuessedLinks) -> Notes:
+def _guessed(config: Path, guess: Callable[[], GuessedConfig | GuessedLinks]) -> tuple[Path, Notes]:
+    """A configuration that is there, or a guessed one that is written there."""
+    if config.is_file():
+        return config, ()
+    guessed = guess()
     guessed.write(config)
-    return guessed.notes
+    return config, guessed.notes
 
 
-def _demo(config: Path) -> Notes:
-    write_demo(config.parent, DEMO_ROWS)
-    return ()
+def _demo(folder: Path) -> tuple[Path, Notes]:
+    if not (folder / CONFIG).is_file():
+        write_demo(folder, DEMO_ROWS)
+    return folder / CONFIG, ()
 
 
 def routes(desk: Desk) -> list[Route]:
@@ -121,9 +101,9 @@ def routes(desk: Desk) -> list[Route]:
         if desk.config is not None:
             raise ConfigError(f"this desk has {desk.config}", hint="start another desk for another table")
         if chosen == DEMO:
-            opened = _guessed(desk.folder / DEMO / CONFIG, _demo)
+            opened = _demo(desk.folder / DEMO)
         elif chosen == TOGETHER:
-            opened = _guessed(desk.folder / CONFIG, _together)
+            opened = _guessed(desk.folder / CONFIG, lambda: guess_links(read_folder(desk.folder)))
         else:
             opened = of_table(desk.folder / chosen)
         desk.open(*opened)

@@ -17,6 +17,7 @@ from hybrid.base.language import Language
 from hybrid.desk.desk import Desk, command, form_fields
 from hybrid.desk.editor import state_of
 from hybrid.desk.runner import TRADE_OFF
+from hybrid.desk.under_way import search_routes
 from hybrid.jobs.trade_off import WHY, TradeOff, basis, no_curve
 from hybrid.pipeline.config import RunConfig
 from hybrid.pipeline.draft import Draft
@@ -39,7 +40,10 @@ def routes(desk: Desk) -> list[Route]:
         return found if found.of == basis(config) else None
 
     def words() -> list[str]:
-        return ["trade-off", str(desk.own_editor.path), "--out", str(file(desk.own_editor.read().config))]
+        config = desk.own_editor.read().config
+        if (reason := no_curve(config)) is not None:
+            raise ConfigError(WHY[reason])
+        return [TRADE_OFF, str(desk.own_editor.path), "--out", str(file(config))]
 
     def shown(request: Request) -> Response:
         editor = desk.own_editor
@@ -63,16 +67,6 @@ def routes(desk: Desk) -> list[Route]:
             **content,
         )
 
-    def start(request: Request) -> Response:
-        if (reason := no_curve(desk.own_editor.read().config)) is not None:
-            raise ConfigError(WHY[reason])
-        desk.runner.begin(TRADE_OFF, words())
-        return desk.done(request, "/trade-off", command(*words()))
-
-    def cancel(request: Request) -> Response:
-        desk.runner.cancel(TRADE_OFF)
-        return desk.done(request, "/trade-off", "")
-
     def use(request: Request) -> Response:
         editor = desk.own_editor
         state, k, limit = form_fields(request, "state", "k", "limit")
@@ -92,8 +86,7 @@ def routes(desk: Desk) -> list[Route]:
 
     return [
         Route("/trade-off", shown),
-        Route("/trade-off/start", start, methods=["POST"]),
-        Route("/trade-off/cancel", cancel, methods=["POST"]),
+        *search_routes(desk, TRADE_OFF, words),
         Route("/trade-off/use", use, methods=["POST"]),
     ]
 

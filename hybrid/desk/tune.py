@@ -17,6 +17,7 @@ from hybrid.base.yaml_document import flow
 from hybrid.desk.desk import Desk, command, form_fields
 from hybrid.desk.editor import state_of
 from hybrid.desk.runner import TUNE
+from hybrid.desk.under_way import search_routes
 from hybrid.pipeline.draft import Draft
 from hybrid.report.charts.exploration import Dot, scatter_chart
 from hybrid.tuning.page import RESULT, applied
@@ -52,14 +53,6 @@ def routes(desk: Desk) -> list[Route]:
             command=command(*words()),
         )
 
-    def start(request: Request) -> Response:
-        desk.runner.begin(TUNE, words())
-        return desk.done(request, "/tune", command(*words()))
-
-    def cancel(request: Request) -> Response:
-        desk.runner.cancel(TUNE)
-        return desk.done(request, "/tune", "")
-
     def use(request: Request) -> Response:
         editor, found = desk.own_editor, kept()
         state, reason = form_fields(request, "state", "reason")
@@ -75,8 +68,7 @@ def routes(desk: Desk) -> list[Route]:
 
     return [
         Route("/tune", shown),
-        Route("/tune/start", start, methods=["POST"]),
-        Route("/tune/cancel", cancel, methods=["POST"]),
+        *search_routes(desk, TUNE, words),
         Route("/tune/use", use, methods=["POST"]),
     ]
 

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from contextlib import suppress
 
 from starlette.requests import Request
 from starlette.responses import Response
+from starlette.routing import Route
 
 from hybrid.base.errors import HybridError
 from hybrid.base.manifest import MANIFEST
@@ -27,6 +28,27 @@ def without_result(desk: Desk) -> dict[str, Started]:
         for name, run in desk.runner.started.items()
         if name not in names and (run.is_running or not desk.runner.is_finished(name))
     }
+
+
+def search_routes(desk: Desk, name: str, words: Callable[[], list[str]]) -> list[Route]:
+    """Start and cancel of a search that has one name among all that the desk starts, and a screen of that name.
+
+    ``words`` are the arguments of its command.
+    """
+
+    def start(request: Request) -> Response:
+        said = words()
+        desk.runner.begin(name, said)
+        return desk.done(request, f"/{name}", command(*said))
+
+    def cancel(request: Request) -> Response:
+        desk.runner.cancel(name)
+        return desk.done(request, f"/{name}", "")
+
+    return [
+        Route(f"/{name}/start", start, methods=["POST"]),
+        Route(f"/{name}/cancel", cancel, methods=["POST"]),
+    ]
 
 
 def start_run(desk: Desk, request: Request) -> Response:

@@ -16,7 +16,7 @@ from hybrid.base.manifest import PACKAGE
 from hybrid.base.ownership import seal
 from hybrid.base.progress import Progress, prefixed, silent
 from hybrid.base.rng import fresh_seed, rng_for
-from hybrid.evaluation import evaluate
+from hybrid.evaluation import REGISTRY, evaluate
 from hybrid.evaluation.context import Making, Parentage, Share
 from hybrid.evaluation.measure import Evaluation, Measure, MetricResult, Subject
 from hybrid.evaluation.options import EvaluateOptions
@@ -25,7 +25,7 @@ from hybrid.evaluation.trust import TrustLeague
 from hybrid.jobs.audited import Audited, AuditedTables, File, read_audited, without_person
 from hybrid.jobs.audited_folders import links_config, read_audited_links
 from hybrid.jobs.places import staged
-from hybrid.jobs.report_inputs import LIMITS, audit_report, table_page, two_pages
+from hybrid.jobs.report_inputs import LIMITS, table_page, two_pages
 from hybrid.pipeline.beside import load_register
 from hybrid.pipeline.config import SINGLE, RunConfig, load_config, refuse_linked
 from hybrid.pipeline.facts import page_of
@@ -42,10 +42,11 @@ from hybrid.publication.policy import Policy, load_policy
 from hybrid.publication.power import Power, worst_power
 from hybrid.publication.rules import KINDS
 from hybrid.publication.verdict import Check, Verdict
-from hybrid.report import ReportInputs
+from hybrid.report import ReportedStage, ReportInputs, compare_tables, describe
 from hybrid.report.run.sections import JOINT, JOINT_DETAILS
 from hybrid.report.run.sections.tables import LinkedRow
 from hybrid.table import Role, Table
+from hybrid.table.cells import LEAST_CELL
 from hybrid.table.data_options import DataOptions
 from hybrid.table.read_options import ColumnOptions
 
@@ -108,28 +109,6 @@ def read_audit(train: Any, control: Any, synthetic: Any, config: RunConfig) -> A
     return AuditedTables({SINGLE: read_audited(train, control, synthetic, config.data)}, {})
 
 
-def audit_tables(
-    audited: Audited | AuditedTables,
-    config: RunConfig,
-    out: Path,
-    seed: int | None = None,
-    progress: Progress = silent,
-    league: TrustLeague | None = None,
-) -> Verdict:
-    """Evaluate synthetic tables against their originals, judge them, report them.
-
-    ``out`` gets evaluation.json and report.html; of linked tables a page for each, too. With a ``league`` of the
-    laboratory (:func:`hybrid.evaluation.trust.load_trust`) the report says beside each number how far its metric can be
-    trusted; rules with ``needs_trust`` ask it where the policy names no league of its own.
-
-    The verdict is that of the policy's rules about metrics on all tables together; an audit sees no intermediate table.
-    Stages are ``original`` (train itself, the worst case) and ``synthetic``.
-    """
-    judged = judge_tables(audited, config, seed, progress, league)
-    judged.write(out, league)
-    return judged.verdict
-
-
 @dataclass(frozen=True)
 class JudgedTables:
     """Result of an audit."""
@@ -142,32 +121,47 @@ class JudgedTables:
     verdict: Verdict
     left_out: Mapping[str, str]
     """What is said of metrics that were not asked for, of each table."""
+    league: TrustLeague | None = None
+    """Verdicts of a laboratory on metrics, which the report says beside their numbers."""
 
-    def write(self, out: Path, league: TrustLeague | None = None) -> None:
-        """Write the evaluation and the report."""
+    def write(self, out: Path) -> None:
+        """Write evaluation.json and report.html; of linked tables a page for each, too."""
         measured = self.evaluation.metrics
         private = [(m.name, m.column) for m in measured if m.family == "privacy" and m.stage == "synthetic"]
         judged = {"power": None if self.power is None else self.power.to_json(), "verdict": self.verdict.to_json()}
-        about = {"notes": self.audited.notes, "trust": None if league is None else league.to_json(private)}
+        about = {"notes": self.audited.notes, "trust": None if self.league is None else self.league.to_json(private)}
         with staged(out) as temporary:
             write_json(temporary / EVALUATION, self.evaluation.to_json() | judged | about)
-            for file, text in self.pages(league):
+            for file, text in self.pages():
                 write_text(temporary / file, text)
             seal(temporary, self.config.name, "audit")
 
-    def pages(self, league: TrustLeague | None = None) -> Iterator[tuple[str, str]]:
+    def pages(self) -> Iterator[tuple[str, str]]:
         """File and HTML of every page of the report; aggregates only."""
         created, language = datetime.now(UTC), language_of(self.config.publish.language)
-        for name, one in self.audited.tables.items():
-            alone = name == SINGLE
-            own = Evaluation(tuple(metric for metric in self.evaluation.metrics if alone or metric.table == name))
-            part = self.verdict if alone else self.verdict.about(name)
-            three = one.train, one.control, one.synthetic
-            titled = self.config.name if alone else f"{self.config.name}: {name}"
-            page = audit_report(three, own, part, titled, created, one.notes, league, self.left_out[name])
-            yield from two_pages(page, language=language) if alone else [table_page(name, page, language)]
-        if SINGLE not in self.audited.tables:
-            yield from two_pages(self._joint(created), JOINT, JOINT_DETAILS, language)
+        pages = {name: self._page(name, one, created) for name, one in self.audited.tables.items()}
+        if SINGLE in pages:
+            yield from two_pages(pages[SINGLE], language=language)
+            return
+        yield from (table_page(name, page, language) for name, page in pages.items())
+        yield from two_pages(self._joint(created), JOINT, JOINT_DETAILS, language)
+
+    def _page(self, name: str, one: Audited, created: datetime) -> ReportInputs:
+        measured = self.evaluation.metrics
+        own = Evaluation(tuple(metric for metric in measured if name == SINGLE or metric.table == name))
+        return ReportInputs(
+            name=self.config.name if name == SINGLE else f"{self.config.name}: {name}",
+            created=created,
+            guarantee=guarantee_sentence(None, {}, own),
+            verdict=self.verdict.about(name),
+            steps=(ReportedStage("train", len(one.train)), ReportedStage("synthetic", len(one.synthetic))),
+            comparison=compare_tables(one.train, one.synthetic, one.control, LEAST_CELL),
+            evaluation=own,
+            league=self.league,
+            metric_texts=describe(REGISTRY.values()),
+            limits=tuple(filter(None, (*one.notes, *LIMITS[1:], self.left_out[name]))),
+            versions=library_versions(PACKAGE, *libraries()),
+        )
 
     def _joint(self, created: datetime) -> ReportInputs:
         parents = _parents(self.config)
@@ -188,29 +182,33 @@ class JudgedTables:
 
 
 def judge_tables(
-    audited: Audited | AuditedTables,
+    audited: AuditedTables,
     config: RunConfig,
     seed: int | None = None,
     progress: Progress = silent,
     league: TrustLeague | None = None,
 ) -> JudgedTables:
-    """Evaluate and judge tables that were read; nothing is written. Parameters as for :func:`audit_tables`."""
-    whole = AuditedTables({SINGLE: audited}, {}) if isinstance(audited, Audited) else audited
+    """Evaluate synthetic tables that were read against their originals, and judge them; nothing is written.
+
+    The verdict is that of the policy's rules about metrics on all tables together; an audit sees no intermediate table.
+    Stages are ``original`` (train itself, the worst case) and ``synthetic``. Rules with ``needs_trust`` ask the
+    ``league`` of the laboratory (:func:`hybrid.evaluation.trust.load_trust`) where the policy names none of its own.
+    """
     policy = rules_for_tables(load_policy(config.policy_path), league)
     seed = fresh_seed() if seed is None else seed
-    subjects = {name: _Subject.of(name, one, config, seed, progress) for name, one in whole.tables.items()}
-    found = {name: one.evaluated(policy, whole.parentage.get(name)) for name, one in subjects.items()}
+    subjects = {name: _Subject.of(name, one, config, seed, progress) for name, one in audited.tables.items()}
+    found = {name: one.evaluated(policy, audited.parentage.get(name)) for name, one in subjects.items()}
     evaluation = Evaluation(tuple(metric for name, of in found.items() for metric in of.of_table(name).metrics))
     power: Power | None = None
     if config.evaluate.power and policy.plants_leaks:
         sure = confidence_of_each(policy, evaluation)
-        people = max(n_people(one.train) + n_people(one.control) for one in whole.tables.values())
+        people = max(n_people(one.train) + n_people(one.control) for one in audited.tables.values())
         planted = {name: one.power(found[name], policy, sure, people) for name, one in subjects.items()}
         power = worst_power(planted)
-    lacking = next(iter(whole.tables.values())).without_person
+    lacking = next(iter(audited.tables.values())).without_person
     verdict = _with_persons(with_population(judge(policy, evaluation, None, power=power), evaluation), lacking)
     left_out = {name: not_asked(policy, one.options, one.audited.train) for name, one in subjects.items()}
-    return JudgedTables(whole, config, evaluation, power, verdict, left_out)
+    return JudgedTables(audited, config, evaluation, power, verdict, left_out, league)
 
 
 @dataclass(frozen=True)

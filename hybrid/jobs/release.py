@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import Any
 
 from hybrid.base.errors import ConfigError
-from hybrid.base.ownership import check_growing, check_replaceable
+from hybrid.base.ownership import check_growing
 from hybrid.base.progress import Progress, silent
 from hybrid.jobs.finished_runs import Finished, finished_runs, only_finished_run
 from hybrid.jobs.places import Places, new_folder
@@ -93,7 +93,6 @@ def write_candidate(pipeline: Pipeline, places: Places) -> Candidate:
     pipeline.refuse_spent()
     refuse_unreleasable(pipeline)
     folder = new_folder(pipeline.config.name, places.runs)
-    check_replaceable(folder)
     write_draw(pipeline, folder, places.work)
     assert pipeline.draw is not None
     return Candidate(folder, places, pipeline.verdict, pipeline.draw, pipeline)
@@ -153,11 +152,6 @@ def release(
     anew : bool
         Draw once more, although there is such a run; as with a ``seed``. The draw is counted as a further one.
 
-    Returns
-    -------
-    Published
-        The release's folder, the run's folder, the verdict, and the stages.
-
     Raises
     ------
     GateRefused
@@ -166,8 +160,6 @@ def release(
         The folder of a run, together with a table, a seed or overrides. Or several runs are of this very configuration.
     VerificationError
         A file in the folder of the run is not what the run wrote.
-    HybridError
-        As :func:`hybrid.jobs.start.run`, and :func:`hybrid.publication.publish.publish`.
 
     Examples
     --------

@@ -18,7 +18,6 @@ from hybrid.base.language import ENGLISH, Language, catalogue, language_of, lang
 from hybrid.base.manifest import PACKAGE
 from hybrid.evaluation import REGISTRY
 from hybrid.evaluation.measure import Evaluation
-from hybrid.evaluation.trust import TrustLeague
 from hybrid.operations.drift import Baseline, TableStatistics, keep_baseline
 from hybrid.operations.drift import describe as describe_table
 from hybrid.pipeline.config import SINGLE
@@ -46,7 +45,7 @@ from hybrid.report.run.sections.section import Section
 from hybrid.report.run.sections.tables import LinkedRow
 from hybrid.synthesize import availability
 from hybrid.table import Table
-from hybrid.table.cells import LEAST_CELL, least_cell
+from hybrid.table.cells import least_cell
 from hybrid.table.holders import holders, row_persons, sharing
 
 MOST_NIGHTS = 60
@@ -301,36 +300,6 @@ def run_report(run: Pipeline, name: str, created: datetime, earlier: Sequence[Le
         changes=changes_since(earlier, verdict),
         history=tracks(pipeline.policy, pipeline.evaluation, earlier, created),
         collected=collect_sections(pipeline, smallest),
-    )
-
-
-def audit_report(
-    tables: tuple[Table, Table | None, Table],
-    evaluation: Evaluation,
-    verdict: Verdict,
-    name: str,
-    created: datetime,
-    notes: tuple[str, ...] = (),
-    league: TrustLeague | None = None,
-    left_out: str = "",
-) -> ReportInputs:
-    """The inputs of ``render_report`` for files that were audited.
-
-    ``notes`` are about the files, ``league`` about the metrics, ``left_out`` about metrics that were not asked for.
-    """
-    train, control, synthetic = tables
-    return ReportInputs(
-        name=name,
-        created=created,
-        guarantee=guarantee_sentence(None, {}, evaluation),
-        verdict=verdict,
-        steps=(ReportedStage("train", len(train)), ReportedStage("synthetic", len(synthetic))),
-        comparison=compare_tables(train, synthetic, control, LEAST_CELL),
-        evaluation=evaluation,
-        league=league,
-        metric_texts=describe(REGISTRY.values()),
-        limits=tuple(filter(None, (*notes, *LIMITS[1:], left_out))),
-        versions=library_versions(PACKAGE, *libraries()),
     )
 
 

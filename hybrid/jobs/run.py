@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+import json
 import os
 import shutil
 from collections.abc import Mapping, Sequence
-from dataclasses import replace
+from dataclasses import asdict, dataclass, replace
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
@@ -17,7 +18,7 @@ from hybrid.base.atomic import make_private, write_json, write_text
 from hybrid.base.errors import ConfigError, HybridError
 from hybrid.base.hashing import file_sha256
 from hybrid.base.manifest import MANIFEST, build_manifest
-from hybrid.jobs.origins import keep_origin
+from hybrid.base.ownership import check_replaceable
 from hybrid.jobs.places import labels_file, staged
 from hybrid.jobs.report_inputs import keep_source_statistics, report_pages
 from hybrid.pipeline.anonymization import Anonymization
@@ -49,11 +50,61 @@ from hybrid.publication.pending_membership import keep_membership
 from hybrid.publication.power import accepted_sentences, not_tried
 from hybrid.publication.rare_values import RareValues
 from hybrid.publication.verdict import folded
+from hybrid.store import Store, StorePlace, keep_private
 from hybrid.table import Table
 from hybrid.table.arrow import content_order, to_arrow
 from hybrid.table.cells import least_cell
 from hybrid.table.file_formats import OFFICE_SUFFIXES
 from hybrid.table.write import layout_of, write_table
+
+ORIGINS = "origins"
+"""Folder of notes on kept models in the private zone, one for each run."""
+KEPT_DAYS = 30
+"""Longest time between a run and a further draw from its model."""
+
+
+@dataclass(frozen=True)
+class KeptOrigin:
+    """Note of a run for further draws from its model: where paths start, the store, and the seed of the split."""
+
+    folder: str
+    """Base folder of relative paths of its configuration."""
+    store: str
+    """Folder or address of the store that keeps its model."""
+    encrypted: bool
+    split_seed: int
+    """Seed of the split into training and control records."""
+
+    def open_store(self) -> Store:
+        """The store, with the key of the environment if it is encrypted."""
+        return StorePlace(self.store).open() if self.encrypted else Store(Path(self.store))
+
+
+def keep_origin(private_dir: Path, run_id: str, run: Pipeline) -> None:
+    """Keep the note of a run (mode 0600), if its store keeps the model."""
+    pipeline = run.person
+    store = pipeline.store
+    if store.place is None or pipeline.is_unsynthesized:
+        return
+    folder = str(pipeline.config.folder.resolve())
+    kept = KeptOrigin(folder, store.place, store.cipher is not None, pipeline.split_seed)
+    keep_private(_note(private_dir, run_id), json.dumps(asdict(kept)).encode(), KEPT_DAYS)
+
+
+def read_origin(private_dir: Path, run_id: str) -> KeptOrigin:
+    """Read the note of a run."""
+    try:
+        return KeptOrigin(**json.loads(_note(private_dir, run_id).read_bytes()))
+    except (OSError, ValueError, TypeError):
+        raise ConfigError(
+            f"{private_dir}: no model of this run is kept in this private zone",
+            hint=f"a run keeps its model for {KEPT_DAYS} days if it has a store and a generator: "
+            f"hybrid run CONFIG --store {private_dir}/store, or hybrid release CONFIG",
+        ) from None
+
+
+def _note(private_dir: Path, run_id: str) -> Path:
+    return private_dir / ORIGINS / f"{run_id}.json"
 
 
 def write_draw(run: Pipeline, folder: Path, private_dir: Path) -> None:
@@ -95,6 +146,7 @@ def write_run(
     its key seals the run; without a private zone the run is a trial of a comparison, judged as a first draw: it is not
     counted and cannot be published. After an error of any stage there is no folder.
     """
+    check_replaceable(folder)
     refuse_known_leak(run.config.model_dump(mode="json"))
     run.refuse_spent()
     run.check()
@@ -137,6 +189,7 @@ def _write_tables(run: Pipeline, folder: Path) -> str:
 
 def write_anonymized(run: Pipeline, folder: Path) -> AnonymizationResult:
     """Write the results of the first stage alone; of linked tables, those of all that have quasi-identifiers."""
+    check_replaceable(folder)
     result = run.anonymization
     if result is None:
         raise ConfigError("the config has no anonymize section", hint="add one, with k and the quasi-identifiers")

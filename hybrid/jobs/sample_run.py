@@ -12,8 +12,7 @@ from typing import Any
 from hybrid.base.errors import ConfigError
 from hybrid.base.ownership import check_replaceable
 from hybrid.base.progress import Progress, silent
-from hybrid.jobs.origins import read_origin
-from hybrid.jobs.run import write_draw
+from hybrid.jobs.run import read_origin, write_draw
 from hybrid.jobs.start import Frames, with_frames
 from hybrid.pipeline.config import RunConfig, configured
 from hybrid.pipeline.pipeline import Pipeline

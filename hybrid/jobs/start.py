@@ -8,7 +8,6 @@ from typing import Any, TypeAlias
 
 from hybrid.base.bars import shown
 from hybrid.base.errors import ConfigError
-from hybrid.base.ownership import check_replaceable
 from hybrid.base.progress import Progress
 from hybrid.jobs.run import write_draw
 from hybrid.pipeline.config import IN_MEMORY, RunConfig, configured
@@ -42,9 +41,9 @@ def run(
         The configuration, a draft of it, or the path of its YAML file. Relative paths in a mapping start at the working
         directory.
     data : pandas.DataFrame, or any table of Arrow's PyCapsule interface (polars, pyarrow), or mapping of str to them
-        The input table, instead of ``data.path`` or ``data.sql`` (which may then be left out). It passes the checks
-        of a table that is read; the index is ignored. Of linked tables: some or all of them, by their names under
-        ``tables``.
+        The input table, instead of ``data.path`` or ``data.sql`` (which may then be left out); by default that which a
+        draft was guessed from. It passes the checks of a table that is read; the index is ignored. Of linked tables:
+        some or all of them, by their names under ``tables``.
     out : Path or str, optional
         Folder for tables, evaluation, report and manifest; by default nothing is written, and nothing is counted but
         the privacy budget of ``privacy.mode: dp``.
@@ -56,8 +55,7 @@ def run(
         The private zone, where a run that is written to ``out`` is counted as a draw of the data under the policy,
         and what :func:`hybrid.jobs.release.release` needs to publish it is kept.
     overrides : mapping of str to value, optional
-        Values for dotted keys, such as ``{"anonymize.k": 10}``; they win over ``config``. Not with a ``RunConfig`` or
-        ``RunConfig``.
+        Values for dotted keys, such as ``{"anonymize.k": 10}``; they win over ``config``. Not with a ``RunConfig``.
     progress : callable or bool
         Called as the work advances. True: a bar on a terminal or in a notebook; False: none.
 
@@ -70,12 +68,9 @@ def run(
 
     Raises
     ------
-    ConfigError, DataError, HierarchyError
-        The configuration, the table or a hierarchy is wrong; all problems at once.
-    InfeasibleError
-        No generalization meets the privacy models.
     HybridError
-        Of any stage; then nothing is written.
+        The configuration, the table or a hierarchy is wrong (all problems at once), or of any stage; nothing is
+        written.
 
     Examples
     --------
@@ -85,18 +80,15 @@ def run(
     'review'
     """
     loaded = configuration(config, data, overrides)
-    folder = None if out is None else Path(out)
-    if folder is not None:
-        check_replaceable(folder)
     kept = None if store is None else StorePlace(str(store)).open()
     with shown(progress) as told:
         started = Pipeline(loaded, seed, kept, told, ledger_dir=Path(work))
-        if folder is None:
+        if out is None:
             started.refuse_spent()
             started.check()
             _ = started.verdict
         else:
-            write_draw(started, folder, Path(work))
+            write_draw(started, Path(out), Path(work))
     return started
 
 
@@ -105,12 +97,12 @@ def configuration(
     data: Frames | None = None,
     overrides: Mapping[str, Any] | None = None,
 ) -> RunConfig:
-    """Read a configuration in any form, with DataFrames as its tables.
+    """Read a configuration in any form, with DataFrames as its tables; by default a draft's own.
 
     Arguments and errors as for :func:`run`.
     """
     if isinstance(config, Draft):
-        config = config.config
+        config, data = config.config, config.source if data is None else data
     if is_frame(config):
         raise ConfigError(
             f"config is a {type(config).__name__}, and no configuration",

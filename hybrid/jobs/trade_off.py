@@ -4,19 +4,26 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from html import escape
 from pathlib import Path
 from typing import Any, Literal
+
+import pandas as pd
 
 from hybrid.anonymize.search.tradeoff import RuleCosts, TradeoffPoint, rule_costs, tradeoff
 from hybrid.base.errors import ConfigError, Problem
 from hybrid.base.hashing import code_version, file_stamp, fingerprint, library_versions
+from hybrid.base.notebook import NotebookResult
 from hybrid.base.progress import Progress, silent
 from hybrid.pipeline.config import RunConfig
-from hybrid.pipeline.level_costs import LevelWords
+from hybrid.pipeline.level_costs import LevelWords, column_words, rule_sentences
 from hybrid.pipeline.level_findings import trial_seed
 from hybrid.pipeline.pipeline import Pipeline
 from hybrid.pipeline.stages import libraries
 from hybrid.pipeline.starter.column_names import ages_among
+from hybrid.report.charts.figures import trade_off_chart
+from hybrid.report.charts.svg import Figure
+from hybrid.report.run.inputs import TradeOffPoint
 from hybrid.store import Store
 
 KS = (2, 3, 5, 10, 20, 50)
@@ -38,9 +45,11 @@ WHY = {
 """What to say of the reasons of :func:`no_curve`."""
 
 
-@dataclass(frozen=True)
-class TradeOff:
+@dataclass(frozen=True, repr=False)
+class TradeOff(NotebookResult):
     """Least loss at every pair of k and suppression limit."""
+
+    LISTED = frozenset({"plot", "sentences", "to_frame"})
 
     of: str
     """Fingerprint of the configuration, but for k and the limit, and of its files (:func:`basis`)."""
@@ -76,6 +85,52 @@ class TradeOff:
         points = tuple(TradeoffPoint.from_json(one) for one in content["points"])
         words = LevelWords({name: tuple(levels) for name, levels in content["words"].items()})
         return cls(**content | {"points": points, "words": words, "costs": RuleCosts.from_json(content["costs"])})
+
+    def to_frame(self) -> pd.DataFrame:
+        """A row per pair: k, suppression_limit, loss, suppressed (share, 0..1), classes, and words for each column.
+
+        The loss is missing where no levels meet k within the limit.
+        """
+        rows = []
+        for one in self.points:
+            words = {} if one.levels is None else {name: self.words.at(one, name) for name in self.words.of}
+            share = None if one.suppressed is None else one.suppressed / self.records
+            about = {"k": one.k, "suppression_limit": one.suppression_limit, "loss": one.loss}
+            rows.append(about | {"suppressed": share, "classes": one.classes} | words)
+        return pd.DataFrame(rows)
+
+    @property
+    def sentences(self) -> tuple[str, ...]:
+        """Price of k for each column, and of each rule, in words."""
+        return tuple(". ".join(said) for said in self.prices)
+
+    @property
+    def prices(self) -> Iterator[list[str]]:
+        """Price of k for each column, in a sentence or several, and that of each rule."""
+        for name in self.words.of:
+            yield [f"{name}: {column_words(self.costs, self.words, name)}", *self.across(name)]
+        yield from ([said] for said in rule_sentences(self.costs, self.words, self.loss))
+
+    def plot(self) -> Figure:
+        """Loss against the suppression limit, a chart for each k; aggregates only."""
+        return Figure(tuple((f"k = {k}", trade_off_chart(points)) for k, points in self._curves().items()))
+
+    def _curves(self) -> dict[int, list[TradeOffPoint]]:
+        curves: dict[int, list[TradeOffPoint]] = {}
+        for one in self.points:
+            points = curves.setdefault(one.k, [])
+            if one.loss is not None and one.suppressed is not None:
+                share = one.suppressed / self.records
+                points.append(TradeOffPoint(one.suppression_limit, share, one.loss, chosen=False))
+        return curves
+
+    def __repr__(self) -> str:
+        wide = self.to_frame().pivot_table(index="k", columns="suppression_limit", values="loss", observed=True)
+        lines = [f"{self.loss} by k (down) and suppression limit (across):", wide.round(4).to_string()]
+        return "\n".join([*lines, *self.sentences, ".to_frame()  .plot()  .sentences"])
+
+    def _repr_html_(self) -> str:
+        return str(self.to_frame()._repr_html_()) + "".join(f"<p>{escape(one)}</p>" for one in self.sentences)
 
     def across(self, column: str) -> Iterator[str]:
         """Sentences about a column at other k, and at other limits.

@@ -107,7 +107,7 @@ def measurements(trials: LabTrials, rows: Sequence[Mapping[str, Any]]) -> pd.Dat
     for planned, row in zip(trials.planned, rows, strict=True):
         if row["status"] == "ok":
             numbers = dict(_numbers(row))
-            found.setdefault(planned.trial.configuration, []).append(_Trial(planned.trial.seed, numbers))
+            found.setdefault(planned.trial.name, []).append(_Trial(planned.trial.seed, numbers))
     extra = set(trials.null_seeds)
     lines: list[dict[str, Any]] = []
     for data, configuration in trials.nulls.items():

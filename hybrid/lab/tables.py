@@ -183,7 +183,7 @@ def tables_trials(plan: TablesPlan) -> LabTrials:
     tables = fingerprint(*named)
 
     def planned(configuration: str, seed: int) -> Planned:
-        return Planned(Trial(configuration, {}, seed, None), fingerprint(tables, configuration, seed), {}, "")
+        return Planned(Trial(configuration, {}, None, seed=seed), fingerprint(tables, configuration, seed), {})
 
     cells = []
     for leak in plan.planted:
@@ -224,7 +224,7 @@ def run_trials(plan: TablesPlan, todo: Sequence[Planned]) -> Iterator[tuple[Plan
             if here is None or here.number != trial.seed:
                 here = _Seed(plan, trial.seed)
             try:
-                measured = here.measured(trial.configuration)
+                measured = here.measured(trial.name)
             except HybridError as error:
                 yield each, failed(trial, str(error))
             else:
@@ -325,7 +325,7 @@ def foresee_tables(plan: TablesPlan, out: Path) -> TablesForecast:
     return TablesForecast(
         len(trials.planned),
         len(trials.planned) - len(todo),
-        sum(each.trial.configuration == NO_LEAK for each in trials.planned),
+        sum(each.trial.name == NO_LEAK for each in trials.planned),
         [model.title for model, _ in plan.risk_models.values()],
         sum(seconds[_what(each)] for each in todo),
         {_what(each) for each in todo} <= set(known),
@@ -361,9 +361,9 @@ def _given(plan: TablesPlan, trials: LabTrials, rows: Sequence[Mapping[str, Any]
     lacking: dict[str, str] = {}
     excesses: dict[str, tuple[float, float, float]] = {}
     for each, row in zip(trials.planned, rows, strict=True):
-        if each.trial.configuration in (AS_IT_IS, NO_LEAK):
+        if each.trial.name in (AS_IT_IS, NO_LEAK):
             lacking = row.get(NOT_COMPUTABLE, {}) | lacking
-        if each.trial.configuration == AS_IT_IS:
+        if each.trial.name == AS_IT_IS:
             names = (name for name in metric_names(row) if f"{name}_{EXCESS[0]}" in row)
             excesses = {n.removeprefix(f"{SUBJECT}."): _excess(row, n) for n in names}
     used = {name: count for name, count in sizes.items() if count}
@@ -376,7 +376,7 @@ def _excess(row: Mapping[str, Any], name: str) -> tuple[float, float, float]:
 
 
 def _what(planned: Planned) -> str:
-    return {AS_IT_IS: "as_it_is", NO_LEAK: "no_leak"}.get(planned.trial.configuration, "planted")
+    return {AS_IT_IS: "as_it_is", NO_LEAK: "no_leak"}.get(planned.trial.name, "planted")
 
 
 def _price(plan: TablesPlan) -> float:

@@ -10,7 +10,8 @@ from typing import Any
 
 from hybrid.base.config_files import read_yaml
 from hybrid.base.hashing import fingerprint
-from hybrid.comparison.schedule import Configuration, Planned, planned_trials
+from hybrid.comparison.schedule import Planned, planned_trials
+from hybrid.comparison.trial import Configuration
 from hybrid.evaluation import REGISTRY as METRICS
 from hybrid.lab.plan import DataChoice, LabPlan
 from hybrid.lab.risk import NO_LEAK, Level, Series
@@ -51,7 +52,7 @@ class LabTrials:
 
     @property
     def n_configurations(self) -> int:
-        return len({each.trial.configuration for each in self.planned})
+        return len({each.trial.name for each in self.planned})
 
 
 def lab_trials(plan: LabPlan, folder: Path) -> LabTrials:

@@ -110,7 +110,7 @@ def recall_versions(views: Sequence[str], url_env: str, data_set: str, withdrawn
             # Linked tables are shown of one release, or not at all.
             common = set.intersection(*({made.release for made in of} for of in versions.values())) - {*withdrawn}
             others = (made for of in versions.values() for made in of if made.release in common)
-            newest = max(others, key=_age, default=None)
+            newest = max(others, key=lambda made: made.at, default=None)
             _switch(warehouse, {view: None if newest is None else _name(view, newest.release) for view in views})
         _drop_old(warehouse, views, None, withdrawn)
 
@@ -191,8 +191,9 @@ def _write(warehouse: Warehouse, view: str, rows: Rows, data_set: str, release: 
     # Spark has no transactions: what is not whole yet has another name.
     place = table if warehouse.engine != "spark" else table + PENDING
     with warehouse.transaction(), rows() as reader:
-        for left in _unfinished(warehouse, view):
-            warehouse.execute(f"DROP TABLE {warehouse.quoted(_beside(view, left))}")
+        for left in _tables(warehouse, view):
+            if left.endswith(PENDING):
+                warehouse.execute(f"DROP TABLE {warehouse.quoted(_beside(view, left))}")
         warehouse.load(place, reader, made.to_comment())
         found = _count(warehouse, place)
         warehouse.comment(place, replace(made, rows=found).to_comment())
@@ -235,7 +236,7 @@ def _drop_old(warehouse: Warehouse, views: Collection[str], keep: int | None, wi
     """Drop withdrawn versions, and the oldest beyond ``keep``; a version that a view shows stays."""
     problems = []
     for view in views:
-        versions = sorted(_versions(warehouse, view).items(), key=lambda found: _age(found[1]), reverse=True)
+        versions = sorted(_versions(warehouse, view).items(), key=lambda found: found[1].at, reverse=True)
         _, shown = _objects(warehouse, view).get(_key(warehouse, view), ("", None))
         good = [name for name, made in versions if made.release not in withdrawn]
         stay = {*good[:keep], *(name for name, made in versions if shown is not None and made.release == shown.release)}
@@ -257,15 +258,7 @@ def _drop_old(warehouse: Warehouse, views: Collection[str], keep: int | None, wi
 
 
 def _versions(warehouse: Warehouse, view: str) -> dict[str, Version]:
-    return {name: made for name, made in _tables(warehouse, view).items() if not _is_pending(name)}
-
-
-def _unfinished(warehouse: Warehouse, view: str) -> list[str]:
-    return [name for name in _tables(warehouse, view) if _is_pending(name)]
-
-
-def _is_pending(name: str) -> bool:
-    return name.endswith(PENDING)
+    return {name: made for name, made in _tables(warehouse, view).items() if not name.endswith(PENDING)}
 
 
 def _tables(warehouse: Warehouse, view: str) -> dict[str, Version]:
@@ -316,9 +309,4 @@ def _plain(name: str) -> str:
 
 def _key(warehouse: Warehouse, name: str) -> str:
     """Plain name for comparison, in lower case where letters of both cases are the same."""
-    plain = name.rpartition(".")[2]
-    return plain if warehouse.engine == "postgres" else plain.lower()
-
-
-def _age(made: Version) -> str:
-    return made.at
+    return _plain(name) if warehouse.engine == "postgres" else _plain(name).lower()

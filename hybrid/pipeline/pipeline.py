@@ -19,8 +19,8 @@ from hybrid.anonymize.search.tradeoff import TradeoffPoint
 from hybrid.base.arrays import Rows
 from hybrid.base.errors import ConfigError, DataError, Problem, refuse
 from hybrid.base.hashing import fingerprint
-from hybrid.base.listed_names import ListedNames
 from hybrid.base.manifest import Recorder, StageRecord
+from hybrid.base.notebook import NotebookResult
 from hybrid.base.progress import Progress, prefixed
 from hybrid.base.rng import fresh_seed, rng_for
 from hybrid.evaluation import evaluate
@@ -72,7 +72,7 @@ _OF_LABELS = (ANONYMIZE, TRANSITION)
 """Those that it has, too, if it has quasi-identifiers."""
 
 
-class Pipeline(ListedNames, Run[Sources]):
+class Pipeline(NotebookResult, Run[Sources]):
     """All stages of all tables of a run, computed on demand.
 
     Parameters
@@ -429,7 +429,7 @@ class Pipeline(ListedNames, Run[Sources]):
 
     def verdict_of(self, name: str) -> Verdict:
         """Part of the verdict that is about one table."""
-        return self.verdict.about(name) if self.config.is_linked else self.verdict
+        return self.verdict.about(name)
 
     @cached_property
     def roles(self) -> DecidedRoles:

@@ -33,18 +33,10 @@ LONGEST = 100
 
 
 def clean_name(name: str, where: str) -> str:
-    """Normalize the name of a person: NFKC, single blanks.
+    """Normalize the name of a person (NFKC, single blanks) from an option or key, which messages name (``where``).
 
-    Parameters
-    ----------
-    where : str
-        The option or key it comes from, for messages.
-
-    Raises
-    ------
-    ConfigError
-        It has no two letters, is longer than :data:`LONGEST`, holds characters that are invisible or not of names, or
-        mixes alphabets with letters that look alike.
+    Refused if it has no two letters, is longer than :data:`LONGEST`, holds characters that are invisible or not of
+    names, or mixes alphabets with letters that look alike.
     """
     plain = clean_text(name, where)
     letters = [character for character in plain if character.isalpha()]
@@ -123,22 +115,13 @@ def key_fingerprint(public_key: bytes) -> str:
 
 
 def verify_signature(message: bytes, armored: str, public_key: bytes, namespace: str) -> None:
-    """Verify the signature of a message.
+    """Verify that the expected signer signed a message, to the last byte, for this purpose.
 
-    Parameters
-    ----------
-    message : bytes
-        What was signed, to the last byte.
-    public_key : bytes
-        Of the expected signer, as :func:`parse_public_key` gives it. The key in the signature itself proves nothing.
-    namespace : str
-        What the signature is for; one for another purpose is not accepted.
-
-    Raises
-    ------
-    SignatureProblem
-        It is damaged, by another key, for another purpose, or of another message.
+    ``public_key`` is as :func:`parse_public_key` gives it: the key in the signature itself proves nothing.
+    SignatureProblem: it is damaged, by another key, for another purpose, or of another message.
     """
+    # By hand: releases are verified where no ssh-keygen is installed, and cryptography reads keys of OpenSSH, but not
+    # its signatures. With ssh-keygen where it is present there would be two verifiers that may disagree.
     from cryptography.exceptions import InvalidSignature
     from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PublicKey
 

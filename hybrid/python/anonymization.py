@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from html import escape
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from hybrid.base.bars import shown
 from hybrid.base.errors import ConfigError
-from hybrid.base.listed_names import ListedNames
+from hybrid.base.notebook import NotebookResult
 from hybrid.base.progress import Progress
 from hybrid.python.drafts import Guessed, Wishes, guessed
 from hybrid.python.frames import AnyTable, is_several, like
@@ -17,6 +16,7 @@ from hybrid.python.status import stated, status_of, warn
 
 if TYPE_CHECKING:
     from hybrid.anonymize.result import AnonymizationResult
+    from hybrid.hierarchy import Hierarchy
     from hybrid.pipeline.draft import Draft
     from hybrid.pipeline.pipeline import Pipeline
     from hybrid.table import Table
@@ -25,19 +25,11 @@ ALL_ROWS: Mapping[str, Any] = {"split.control": 0.0, "split.release": 0.0, "samp
 """Settings under which all records are anonymized, none kept apart and none left to chance."""
 
 
-class Anonymized(ListedNames):
+class Anonymized(NotebookResult):
     """A k-anonymous table of labels. Holds the original records: private.
 
-    Parameters
-    ----------
-    run : Pipeline
-        The run behind it, of which the first stage is computed.
-    give : callable
-        Makes the table one of the kind that came in.
-    notes : tuple of str
-        What was guessed, and what was changed beside quasi-identifiers.
-    draft : Draft, optional
-        The guessed configuration.
+    ``run`` has the first stage computed; ``notes`` say what was guessed, and what was changed beside quasi-identifiers;
+    ``draft`` is the guessed configuration.
     """
 
     def __init__(
@@ -73,36 +65,21 @@ class Anonymized(ListedNames):
     @property
     def levels(self) -> dict[str, str]:
         """Words for the level of each quasi-identifier, such as "groups of 10"; "by record" where levels differ."""
-        from hybrid.hierarchy.labels import level_words
-
-        trees, found = self.run.person.hierarchies, self.result.levels
         names = self.run.table.schema.quasi_identifiers
-        return {name: "by record" if found is None else level_words(trees[name], found[name]) for name in names}
+        return words_of_levels(self.run.person.hierarchies, self.result.levels, names)
 
     def restore(self, transition: str = "tree", *, seed: int | None = None, **options: Any) -> Any:
         """Table with specific values below the labels again.
 
-        It is not k-anonymous: a value below a label may be that of a person. :mod:`hybrid.transitions` has a function
-        for each strategy.
+        It is not k-anonymous: a value below a label may be that of a person. It has as many rows as :attr:`table`, in
+        the same order, and is of the kind that came in.
 
         Parameters
         ----------
-        transition : str
-            Name of the strategy.
+        transition, options
+            Name of a strategy of :mod:`hybrid.transitions`, and its options.
         seed : int, optional
             Repeats the draws; by default a fresh one.
-        options : object
-            Of the strategy.
-
-        Returns
-        -------
-        table
-            As many rows as :attr:`table`, in the same order, of the kind that came in.
-
-        Raises
-        ------
-        ConfigError
-            There is no such strategy or option.
         """
         from hybrid.base.rng import fresh_seed, rng_for
         from hybrid.jobs.run import label_order
@@ -117,10 +94,8 @@ class Anonymized(ListedNames):
 
     def save(self, folder: Path | str) -> Path:
         """Write labels, aggregates and manifest, as ``hybrid anonymize --out`` does; raises as the command does."""
-        from hybrid.base.ownership import check_replaceable
         from hybrid.jobs.run import write_anonymized
 
-        check_replaceable(Path(folder))
         write_anonymized(self.run, Path(folder))
         return Path(folder)
 
@@ -135,9 +110,6 @@ class Anonymized(ListedNames):
         ]
         lines += [f"  {note}" for note in self.notes if note.startswith(("guessed: ", "changed: "))]
         return "\n".join([*lines, "  .table  .restore()  .result  .levels  .save(folder)  .notes  .draft"])
-
-    def _repr_html_(self) -> str:
-        return f"<pre>{escape(repr(self))}</pre>"
 
 
 def anonymize(
@@ -220,6 +192,15 @@ def anonymize(
             "k-anonymous on guessed roles, and not to be shared: no policy judged it (print the result)",
         )
     return result
+
+
+def words_of_levels(
+    trees: Mapping[str, Hierarchy], levels: Mapping[str, int] | None, names: Sequence[str]
+) -> dict[str, str]:
+    """Words for the level of each column; "by record" where levels differ."""
+    from hybrid.hierarchy.labels import level_words
+
+    return {name: "by record" if levels is None else level_words(trees[name], levels[name]) for name in names}
 
 
 def single(data: AnyTable, wishes: Wishes) -> Guessed:

@@ -16,8 +16,7 @@ from hybrid.base.errors import ConfigError
 from hybrid.base.progress import silent
 from hybrid.base.rng import fresh_seed, rng_for
 from hybrid.hierarchy import LabelTable
-from hybrid.hierarchy.labels import level_words
-from hybrid.python.anonymization import anonymizing, single
+from hybrid.python.anonymization import anonymizing, single, words_of_levels
 from hybrid.python.classes import NONE, CommonValues, LabelledClasses
 from hybrid.python.drafts import Guessed, Wishes
 from hybrid.python.frames import in_memory, like, plain, typed
@@ -72,37 +71,25 @@ class Anonymizer(TransformerMixin, BaseEstimator):  # type: ignore[misc]
     quasi_identifiers : sequence of str, or None
         Columns that others know about a person, beside those that look like it. None: only the latter; of an array
         without names, all columns.
-    sensitive : sequence of str
-        Columns that an attacker wants to learn.
-    roles : mapping of str to str, or None
-        Role of single columns, as for :func:`hybrid.synthesize`.
-    models : sequence of mapping
-        Privacy models beside k, as for :func:`hybrid.anonymize`.
-    hierarchies : mapping of str to object, or None
-        Hierarchies of single columns, as for :func:`hybrid.synthesize`.
-    person : str or None
-        The column that says whose a row is; None: each row is another person.
+    sensitive, roles, models, hierarchies, person, settings
+        As for :func:`hybrid.anonymize`.
     recoding : {"global", "local"}
         global: one level per column. local: the level differs from row to row; less is lost, and nobody is suppressed.
     suppression_limit : float
         Share of the fitted records that may be suppressed, 0..1 (global recoding).
     transition : str
         Strategy of :meth:`inverse_transform` by default.
-    settings : mapping of str to object, or None
-        Values for other dotted keys of a configuration.
     random_state : int or None
         Seed of the search and of :meth:`inverse_transform`; None: a fresh one.
 
     Attributes
     ----------
     n_features_in_ : int
-        Columns of the fitted table.
     feature_names_in_ : numpy.ndarray, shape (n_features_in_,), str
-        Their names, if it had names.
+        Columns of the fitted table; their names, if it had names.
     quasi_identifiers_ : tuple of str
-        Columns that are generalized.
     levels_ : dict of str to str
-        Words for the level of each.
+        Columns that are generalized; words for the level of each.
     k_ : int
         People of the smallest class, verified.
     n_suppressed_ : int
@@ -147,26 +134,12 @@ class Anonymizer(TransformerMixin, BaseEstimator):  # type: ignore[misc]
         self.random_state = random_state
 
     def fit(self, X: Any, y: Any = None) -> Anonymizer:  # noqa: ARG002 - of scikit-learn
-        """Search the labels of a table.
+        """Search the labels of a table; ``y`` is ignored. Raises as :func:`hybrid.anonymize`.
 
         Parameters
         ----------
         X : DataFrame of pandas or polars, Arrow table, relation of DuckDB, or array, shape (n_samples, n_features)
             One record per row. Not modified.
-        y : object
-            Ignored.
-
-        Returns
-        -------
-        Anonymizer
-            This one.
-
-        Raises
-        ------
-        ConfigError, DataError, HierarchyError
-            A parameter or the table is wrong; no column is known to others.
-        InfeasibleError
-            No generalization meets k and the models within the suppression limit.
         """
         frame = _not_empty(_named(X))
         guessed = self._guessed(frame, all_columns=_is_array(X))
@@ -179,7 +152,19 @@ class Anonymizer(TransformerMixin, BaseEstimator):  # type: ignore[misc]
         left_out = {name: frame[name] for name in frame.columns if name not in table.schema}
         given = replace(guessed, config=config.with_frame(_texts(table, coarse).assign(**left_out)))
         run = anonymizing(given, self.random_state, silent)
-        self._keep(run.person.anonymization, run.config.data, common, table.schema, _nullable(frame))
+        found = run.person.anonymization
+        assert found is not None
+        if not found.options.generalizes:
+            raise ConfigError(
+                "anonymize.technique masks values, and a transformer needs labels", hint="hybrid.techniques masks them"
+            )
+        own = found.with_labels_kept(compute=_compute, progress=silent)
+        classes = LabelledClasses.of(found.anonymized, self.k)
+        self._fitted = _Fitted(run.config.data, own, classes, common, table.schema, _nullable(frame))
+        self.quasi_identifiers_ = classes.names
+        self.levels_ = words_of_levels(found.anonymized.hierarchies, found.anonymized.result.levels, classes.names)
+        result = found.anonymized.result
+        self.k_, self.n_suppressed_, self.loss_ = result.smallest, result.suppressed, float(result.loss["value"])
         self.notes_ = guessed.notes
         self.n_features_in_ = len(frame.columns)
         if not _is_array(X):
@@ -199,49 +184,11 @@ class Anonymizer(TransformerMixin, BaseEstimator):  # type: ignore[misc]
         wished["settings"] = settings | dict(self.settings or {})
         return single(frame, Wishes.of(known, self.sensitive, (), self.roles, **wished))
 
-    def _keep(
-        self,
-        anonymization: Any,
-        reading: DataOptions,
-        common: Mapping[str, CommonValues],
-        schema: Schema,
-        dtypes: Mapping[str, Any],
-    ) -> None:
-        anonymized = anonymization.anonymized
-        if not anonymization.options.generalizes:
-            raise ConfigError(
-                "anonymize.technique masks values, and a transformer needs labels", hint="hybrid.techniques masks them"
-            )
-        own = anonymization.with_labels_kept(compute=_compute, progress=silent)
-        classes = LabelledClasses.of(anonymized, self.k)
-        self._fitted = _Fitted(reading, own, classes, common, schema, dtypes)
-        result, trees = anonymized.result, anonymized.hierarchies
-        self.quasi_identifiers_ = classes.names
-        levels = result.levels
-        self.levels_ = {
-            name: "by record" if levels is None else level_words(trees[name], levels[name]) for name in classes.names
-        }
-        self.k_, self.n_suppressed_, self.loss_ = result.smallest, result.suppressed, float(result.loss["value"])
-
     def transform(self, X: Any) -> Any:
-        """Labels of rows; see the class for what they promise.
+        """Labels of rows, of the kind of X, in the same order; see the class for what they promise.
 
-        Parameters
-        ----------
-        X : as for :meth:`fit`, shape (n_samples, n_features)
-            With the columns of the fitted table, in any order.
-
-        Returns
-        -------
-        as X, shape (n_samples, n_features_out)
-            Rows in the same order. All values of a suppressed row are missing.
-
-        Raises
-        ------
-        NotFittedError
-            Nothing was fitted.
-        ValueError
-            Columns are missing.
+        X, shape (n_samples, n_features), has the columns of the fitted table in any order (ValueError: columns are
+        missing). All values of a suppressed row are missing.
         """
         check_is_fitted(self, "_fitted")
         fitted, table = self._fitted, self._read(X)
@@ -256,27 +203,10 @@ class Anonymizer(TransformerMixin, BaseEstimator):  # type: ignore[misc]
         return self._given(X, fitted.schema, pd.DataFrame(found, index=table.frame.index))
 
     def inverse_transform(self, X: Any, transition: str | None = None) -> Any:
-        """Specific values below the labels, drawn by a transition.
+        """Specific values below the labels that :meth:`transform` gave, drawn by a transition, in the same order.
 
-        They are no longer k-anonymous: a value may be that of a person. Suppressed rows stay missing.
-
-        Parameters
-        ----------
-        X : as :meth:`transform` returns it, shape (n_samples, n_features_out)
-        transition : str, optional
-            Name of a strategy (:mod:`hybrid.transitions`); by default the parameter ``transition``.
-
-        Returns
-        -------
-        as X, shape (n_samples, n_features_out)
-            Rows in the same order.
-
-        Raises
-        ------
-        ConfigError
-            There is no such strategy.
-        ValueError
-            A text is no label of the fitted table, or columns are missing.
+        They are no longer k-anonymous: a value may be that of a person. Suppressed rows stay missing. ``transition``
+        names a strategy (:mod:`hybrid.transitions`). ValueError: a text is no label of the fitted table.
         """
         check_is_fitted(self, "_fitted")
         fitted, names = self._fitted, list(self.get_feature_names_out())

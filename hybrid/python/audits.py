@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from hybrid.base.bars import shown
 from hybrid.base.errors import ConfigError
-from hybrid.base.listed_names import ListedNames
+from hybrid.base.notebook import NotebookResult
 from hybrid.base.progress import Progress
 from hybrid.python.frames import AnyTables, several_in_memory
 
@@ -21,14 +21,8 @@ if TYPE_CHECKING:
     from hybrid.report.charts.svg import Figure
 
 
-class Audit(ListedNames):
-    """Judgement of a synthetic table. Holds the original records: private.
-
-    Parameters
-    ----------
-    judged : JudgedTables
-        What was read and measured.
-    """
+class Audit(NotebookResult):
+    """Judgement of a synthetic table. Holds the original records: private."""
 
     def __init__(self, judged: JudgedTables) -> None:
         self._judged = judged
@@ -58,13 +52,7 @@ class Audit(ListedNames):
         return Page("report of an audit", chosen(self._judged.pages(), details=details))
 
     def plot(self, *columns: str) -> Figure:
-        """Draw columns of a single table, real beside synthetic, without small groups; by default all.
-
-        Raises
-        ------
-        ConfigError
-            There is no such column; linked tables.
-        """
+        """Draw columns of a single table, real beside synthetic, without small groups; by default all."""
         from hybrid.pipeline.config import SINGLE
         from hybrid.pipeline.display import compared_figure
 
@@ -74,18 +62,7 @@ class Audit(ListedNames):
         return compared_figure(found.train, found.synthetic, found.control, columns)
 
     def save(self, folder: Path | str) -> Path:
-        """Write evaluation and report, as ``hybrid audit --out`` does; gives the folder.
-
-        Raises
-        ------
-        ConfigError
-            What is in the folder must not be replaced.
-        OutputError
-            It cannot be written.
-        """
-        from hybrid.base.ownership import check_replaceable
-
-        check_replaceable(Path(folder))
+        """Write evaluation and report, as ``hybrid audit --out`` does; gives the folder, and raises as the command."""
         self._judged.write(Path(folder))
         return Path(folder)
 

@@ -2,15 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
-from html import escape
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from hybrid.base.bars import shown
 from hybrid.base.errors import ConfigError, Finding, HybridError
-from hybrid.base.listed_names import ListedNames
+from hybrid.base.notebook import NotebookResult
 from hybrid.base.progress import Progress
 from hybrid.python.drafts import Wishes, guessed
 
@@ -19,19 +18,12 @@ if TYPE_CHECKING:
 
     from hybrid.jobs.trade_off import TradeOff
     from hybrid.pipeline.config import RunConfig
-    from hybrid.report.charts.svg import Figure
 
 COLUMNS = ("level", "message", "hint")
 
 
-class Findings(Sequence[Finding]):
-    """Everything that can be found without a run: what is fine, then errors, then notes.
-
-    Parameters
-    ----------
-    lines : sequence of Finding
-        In that order.
-    """
+class Findings(NotebookResult, Sequence[Finding]):
+    """Everything that can be found without a run: what is fine, then errors, then notes."""
 
     def __init__(self, lines: Sequence[Finding]) -> None:
         self._lines = tuple(lines)
@@ -55,14 +47,8 @@ class Findings(Sequence[Finding]):
         return len(self._lines)
 
     def __repr__(self) -> str:
-        return "\n".join(self._texts())
-
-    def _repr_html_(self) -> str:
-        return f"<pre>{escape(repr(self))}</pre>"
-
-    def _texts(self) -> Iterator[str]:
-        for one in self._lines:
-            yield f"{one.level:<6}{one.message}" + (f"   hint: {one.hint}" if one.hint else "")
+        hinted = ((one, f"   hint: {one.hint}" if one.hint else "") for one in self._lines)
+        return "\n".join(f"{one.level:<6}{one.message}{hint}" for one, hint in hinted)
 
 
 def check(data: Any, *, progress: Progress | bool = True, **guesses: Any) -> Findings:
@@ -113,13 +99,12 @@ def configured(data: Any, guesses: Mapping[str, Any]) -> tuple[RunConfig, tuple[
     Guesses beside a configuration are refused.
     """
     from hybrid.jobs.start import configuration
-    from hybrid.pipeline.draft import Draft
 
     if not is_configuration(data):
         found = guessed(data, Wishes.of(**guesses))
         return found.config, found.notes
     _refuse_guesses(data, guesses)
-    return of_draft(data) if isinstance(data, Draft) else configuration(data), ()
+    return configuration(data), ()
 
 
 def is_configuration(data: Any) -> bool:
@@ -136,83 +121,6 @@ def _refuse_guesses(data: Any, guesses: Mapping[str, Any]) -> None:
         raise ConfigError(f"beside a configuration there is no {', '.join(guesses)}", hint="change the configuration")
 
 
-def of_draft(draft: Any) -> RunConfig:
-    """Configuration of a draft, with the table that it was guessed from."""
-    from hybrid.jobs.start import configuration
-
-    found: RunConfig = draft.config
-    source = getattr(draft, "source", None)
-    return found if source is None else configuration(found, source)
-
-
-class TradeOffCurve(ListedNames):
-    """Least loss at every pair of k and suppression limit.
-
-    Parameters
-    ----------
-    found : TradeOff
-        As ``hybrid trade-off`` finds it.
-    """
-
-    def __init__(self, found: TradeOff) -> None:
-        self.found = found
-
-    def to_frame(self) -> pd.DataFrame:
-        """A row per pair: k, suppression_limit, loss, suppressed (share, 0..1), classes, and words for each column.
-
-        The loss is missing where no levels meet k within the limit.
-        """
-        import pandas as pd
-
-        found = self.found
-        rows = []
-        for one in found.points:
-            words = {} if one.levels is None else {name: found.words.at(one, name) for name in found.words.of}
-            share = None if one.suppressed is None else one.suppressed / found.records
-            about = {"k": one.k, "suppression_limit": one.suppression_limit, "loss": one.loss}
-            rows.append(about | {"suppressed": share, "classes": one.classes} | words)
-        return pd.DataFrame(rows)
-
-    @property
-    def sentences(self) -> tuple[str, ...]:
-        """Price of k for each column, and of each rule, in words."""
-        from hybrid.pipeline.level_costs import column_words, rule_sentences
-
-        found = self.found
-        said = [
-            ". ".join([f"{name}: {column_words(found.costs, found.words, name)}", *found.across(name)])
-            for name in found.words.of
-        ]
-        return (*said, *rule_sentences(found.costs, found.words, found.loss))
-
-    def plot(self) -> Figure:
-        """Loss against the suppression limit, a chart for each k; aggregates only."""
-        from hybrid.report.charts.svg import Figure
-
-        return Figure(tuple(_charts(self.to_frame())))
-
-    def __repr__(self) -> str:
-        wide = self.to_frame().pivot_table(index="k", columns="suppression_limit", values="loss", observed=True)
-        lines = [f"{self.found.loss} by k (down) and suppression limit (across):", wide.round(4).to_string()]
-        return "\n".join([*lines, *self.sentences, ".to_frame()  .plot()  .sentences"])
-
-    def _repr_html_(self) -> str:
-        return str(self.to_frame()._repr_html_()) + "".join(f"<p>{escape(one)}</p>" for one in self.sentences)
-
-
-def _charts(frame: pd.DataFrame) -> Iterator[tuple[str, Any]]:
-    from hybrid.report.charts.figures import trade_off_chart
-    from hybrid.report.run.inputs import TradeOffPoint
-
-    for k, rows in frame.groupby("k"):
-        known = rows.dropna(subset=["loss", "suppressed"])
-        points = [
-            TradeOffPoint(float(one.suppression_limit), float(one.suppressed), float(one.loss), chosen=False)
-            for one in known.itertuples()
-        ]
-        yield f"k = {k}", trade_off_chart(points)
-
-
 def trade_off(
     data: Any,
     *,
@@ -220,7 +128,7 @@ def trade_off(
     limits: Sequence[float] = (0.0, 0.01, 0.02, 0.05, 0.1),
     progress: Progress | bool = True,
     **guesses: Any,
-) -> TradeOffCurve:
+) -> TradeOff:
     """Search what k and the suppression limit cost every column: the least loss at each pair, by the exact search.
 
     Parameters
@@ -236,7 +144,7 @@ def trade_off(
 
     Returns
     -------
-    TradeOffCurve
+    TradeOff
         ``.to_frame()``, ``.plot()``, ``.sentences``.
 
     Raises
@@ -256,4 +164,4 @@ def trade_off(
         if not isinstance(data, Mapping) and not is_configuration(data):
             guesses["settings"] = {"anonymize.recoding": "global", **(guesses.get("settings") or {})}
         config, _ = configured(data, guesses)
-        return TradeOffCurve(trade_off_of(config, ks, limits, told))
+        return trade_off_of(config, ks, limits, told)

@@ -116,18 +116,16 @@ class LabelledClasses:
         leaves, at, whose = np.unique(anonymized.leaves, axis=0, return_index=True, return_inverse=True)
         given = of_row[at][whose.reshape(-1)]
         people = persons_per_class(pd.DataFrame({"class": given}), ["class"], anonymized.originals.persons)
-        large = set(np.unique(given)[people.to_numpy() >= k].tolist())
-        exact = {
-            tuple(leaf): int(one)
-            for leaf, one in zip(leaves.tolist(), of_row[at].tolist(), strict=True)
-            if one in large
-        }
+        large = np.unique(given)[people.to_numpy() >= k]
+        place = {one: at for at, one in enumerate(large.tolist())}
+        pairs = zip(leaves.tolist(), of_row[at].tolist(), strict=True)
+        exact = {tuple(leaf): place[one] for leaf, one in pairs if one in place}
         written = labels.to_table().frame
         texts = {
             name: dict(zip(labels.nodes[:, column].tolist(), written[name].astype(object), strict=True))
             for column, name in enumerate(names)
         }
-        return cls(names, labels.hierarchies, nodes[sorted(large)], texts, _renumbered(exact, sorted(large)))
+        return cls(names, labels.hierarchies, nodes[large], texts, exact)
 
     def find(self, table: Table) -> Array:
         """Class of each row, shape (n,), int64; :data:`NONE` where it belongs to none."""
@@ -178,8 +176,3 @@ class LabelledClasses:
                 covered &= matrix[:, levels[column][one]] == self.nodes[one, column]
             found[covered] = one
         return found
-
-
-def _renumbered(exact: Mapping[tuple[int, ...], int], kept: Sequence[int]) -> dict[tuple[int, ...], int]:
-    place = {old: new for new, old in enumerate(kept)}
-    return {leaf: place[one] for leaf, one in exact.items()}

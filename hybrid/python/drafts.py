@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import difflib
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -101,7 +101,6 @@ def guessed(data: AnyTables, wishes: Wishes) -> Guessed:
 
 
 def _single(data: AnyTable, wishes: Wishes) -> Guessed:
-    from hybrid.pipeline.config_file import with_settings
     from hybrid.pipeline.draft import guess
 
     is_path = isinstance(data, str | Path)
@@ -116,14 +115,12 @@ def _single(data: AnyTable, wishes: Wishes) -> Guessed:
     roles = {one.role for one in draft.columns.values()}
     if "quasi_identifier" in roles and draft["anonymize"] is None:
         draft["anonymize"] = {"k": 5, "recoding": "local"}
-    if wishes.k is not None and draft["anonymize"] is not None:
-        draft["anonymize.k"] = wishes.k
     _drop_models(draft)
-    draft.keep(with_settings(draft.document, wishes.settings))
-    known = draft.config if frame is None else draft.config.with_frame(frame)
-    texts = list(_decide_texts(draft, known, keep_models="anonymize.models" in wishes.settings))
-    config = draft.config if frame is None else draft.config.with_frame(frame)
-    return Guessed(draft, config, (*_roles(draft, wishes), *texts, *draft.notes))
+
+    def loaded() -> RunConfig:
+        return draft.config if frame is None else draft.config.with_frame(frame)
+
+    return _decided(draft, wishes, loaded, draft.notes)
 
 
 def _change(draft: Draft, wishes: Wishes) -> None:
@@ -131,6 +128,18 @@ def _change(draft: Draft, wishes: Wishes) -> None:
         draft.columns[name].role = role
     for name in wishes.targets:
         draft.columns[name].target = True
+
+
+def _decided(draft: Draft, wishes: Wishes, loaded: Callable[[], RunConfig], notes: Sequence[str]) -> Guessed:
+    """A draft with k and the settings that are wished; ``loaded`` reads it with its tables."""
+    from hybrid.pipeline.config_file import with_settings
+
+    if wishes.k is not None and draft["anonymize"] is not None:
+        draft["anonymize.k"] = wishes.k
+    draft.keep(with_settings(draft.document, wishes.settings))
+    keep_models = draft.is_linked or "anonymize.models" in wishes.settings
+    texts = list(_decide_texts(draft, loaded(), keep_models=keep_models))
+    return Guessed(draft, loaded(), (*_roles(draft, wishes), *texts, *notes))
 
 
 def _drop_models(draft: Draft, table: Table | None = None, least: int = 0) -> None:
@@ -173,18 +182,19 @@ def _roles(draft: Draft, wishes: Wishes) -> Iterator[str]:
     yield from (f"guessed: {', '.join(by_role[role])}: {said}" for role, said in words.items() if role in by_role)
 
 
-def _decide_texts(draft: Draft, config: RunConfig, *, keep_models: bool = True) -> Iterator[str]:
+def _decide_texts(draft: Draft, config: RunConfig, *, keep_models: bool) -> Iterator[str]:
     """Let rare values of texts be drawn anew, where a configuration file would ask a person first; sentences on them.
 
     That is the default of all other columns, and the strictest choice that keeps a column.
     """
+    from hybrid.pipeline.sources import read_sources
     from hybrid.protect.categories import MOST_CHANGED, texts_to_decide
 
     if config.protection is None:
         return
-    for of, table in _read(config).items():
+    for of, table in read_sources(config).tables.items():
         known = table.without_identifiers()
-        if not of and not keep_models:
+        if not keep_models:
             _drop_models(draft, known, config.protection.least_holders(config.k))
         generalized = known.schema.quasi_identifiers if config.anonymize is not None else ()
         for name, share in texts_to_decide(known, config.protection, config.k, generalized, most=MOST_CHANGED / 2):
@@ -195,13 +205,6 @@ def _decide_texts(draft: Draft, config: RunConfig, *, keep_models: bool = True) 
                     f"guessed: {column}: {100 * share:.0f} % of its rows hold a value that few people have; such "
                     "values are replaced by frequent ones (role excluded would leave the column out)"
                 )
-
-
-def _read(config: RunConfig) -> Mapping[str, Table]:
-    """Tables about people, with their persons."""
-    from hybrid.pipeline.sources import read_sources
-
-    return read_sources(config).tables
 
 
 def hierarchy_source(given: Any) -> HierarchySource:
@@ -242,7 +245,6 @@ def hierarchy_source(given: Any) -> HierarchySource:
 
 def _linked(data: Any, wishes: Wishes) -> Guessed:
     from hybrid.base.yaml_document import YamlDocument
-    from hybrid.pipeline.config_file import with_settings
     from hybrid.pipeline.draft import Draft
     from hybrid.pipeline.starter.linked import guess_links
     from hybrid.pipeline.starter.reading import read_folder
@@ -254,15 +256,11 @@ def _linked(data: Any, wishes: Wishes) -> Guessed:
     links = guess_links(_place(frames) if frames else read_folder(folder))
     draft = Draft(YamlDocument(links.to_yaml(folder), "config.yaml"), folder)
     _change(draft, wishes)
-    if wishes.k is not None and draft["anonymize"] is not None:
-        draft["anonymize.k"] = wishes.k
-    draft.keep(with_settings(draft.document, wishes.settings))
 
     def loaded() -> RunConfig:
         return draft.config.with_hierarchies(links.described).with_frames(frames)
 
-    texts = list(_decide_texts(draft, loaded()))
-    return Guessed(draft, loaded(), (*_roles(draft, wishes), *texts, *links.notes))
+    return _decided(draft, wishes, loaded, links.notes)
 
 
 def _place(frames: Mapping[str, Any]) -> Any:

@@ -4,12 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import replace
-from html import escape
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from hybrid.base.errors import ConfigError
-from hybrid.base.listed_names import ListedNames
+from hybrid.base.notebook import NotebookResult
 from hybrid.python.frames import AnyTables, like
 from hybrid.python.status import stated
 
@@ -19,18 +18,8 @@ if TYPE_CHECKING:
     from hybrid.table import Table
 
 
-class Mock(ListedNames):
-    """A mock table with the statement on what it discloses.
-
-    Parameters
-    ----------
-    statement : MockStatement
-        With the tables.
-    give : mapping of str to callable
-        Makes each table one of the kind that came in; of a single table under the empty name.
-    notes : tuple of str
-        What was guessed.
-    """
+class Mock(NotebookResult):
+    """A mock table with the statement on what it discloses; ``notes`` say what was guessed."""
 
     def __init__(
         self, statement: MockStatement, give: Mapping[str, Callable[[Table], Any]], notes: tuple[str, ...] = ()
@@ -67,9 +56,6 @@ class Mock(ListedNames):
         rows = [f"{name or 'mock table'}: {len(one.table):,} rows" for name, one in self.statement.made.tables.items()]
         said = [self.statement.mark, *(f"  - {one}" for one in self.discloses), self.statement.decision]
         return "\n".join([", ".join(rows), *said, "  .table  .discloses  .statement  .save(folder)  .notes"])
-
-    def _repr_html_(self) -> str:
-        return f"<pre>{escape(repr(self))}</pre>"
 
 
 def mock(

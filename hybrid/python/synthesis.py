@@ -5,13 +5,12 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from datetime import UTC, datetime
-from html import escape
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from hybrid.base.bars import shown
 from hybrid.base.errors import ConfigError
-from hybrid.base.listed_names import ListedNames
+from hybrid.base.notebook import NotebookResult
 from hybrid.base.progress import Progress
 from hybrid.python.drafts import Guessed, Wishes, guessed
 from hybrid.python.frames import AnyTables, like, several_in_memory
@@ -27,19 +26,10 @@ if TYPE_CHECKING:
     from hybrid.table import Table
 
 
-class Synthesis(ListedNames):
+class Synthesis(NotebookResult):
     """A synthetic table with its verdict. Holds the original records: private.
 
-    Parameters
-    ----------
-    run : Pipeline
-        The run behind it.
-    give : mapping of str to callable
-        Makes each table one of the kind that came in; of a single table under the empty name.
-    notes : tuple of str
-        What was guessed.
-    draft : Draft, optional
-        The guessed configuration.
+    ``run`` is the run behind it, ``notes`` say what was guessed, and ``draft`` is the guessed configuration.
     """
 
     def __init__(
@@ -84,8 +74,8 @@ class Synthesis(ListedNames):
     def sample(self, n: int, where: str | None = None, *, progress: Progress | bool = True) -> Any:
         """Draw further rows from the same model.
 
-        Every further draw discloses more about the people in the data, and no verdict is about it: a table of so many
-        rows to be released is made by ``rows=n`` in :func:`hybrid.synthesize`.
+        Every further draw discloses more about the people in the data, and no verdict is about it: they are marked as
+        not judged. A table of so many rows to be released is made by ``rows=n`` in :func:`hybrid.synthesize`.
 
         Parameters
         ----------
@@ -93,22 +83,8 @@ class Synthesis(ListedNames):
             Rows, 1 or more; of persons with several rows, about so many. Of linked tables: people, with their rows in
             all tables.
         where : str, optional
-            What every row meets, such as ``"ward = 'ICU' and age >= 60"``. A condition that few people meet is refused.
-            Of linked tables, what every person meets, by the columns of the person table.
-        progress : callable or bool
-            As for :func:`hybrid.synthesize`.
-
-        Returns
-        -------
-        table
-            n rows of the kind that came in, marked as not judged; of linked tables a dict of tables, as ``table``.
-
-        Raises
-        ------
-        ConfigError
-            The condition does not fit the columns or would single out few people; no generator.
-        GeneratorError
-            Too few draws meet the condition.
+            What every row meets, such as ``"ward = 'ICU' and age >= 60"``; of linked tables, what every person meets,
+            by the columns of the person table. A condition that few people meet is refused.
         """
         from hybrid.pipeline.config import SINGLE
         from hybrid.pipeline.further_draw import further_tables
@@ -129,10 +105,7 @@ class Synthesis(ListedNames):
     def report(self, *, details: bool = False) -> Page:
         """Report of the run, shown inline by a notebook; aggregates, and ten rows of the synthetic table.
 
-        Parameters
-        ----------
-        details : bool
-            Its second page: every check and every figure, each explained.
+        With ``details`` its second page: every check and every figure, each explained.
         """
         from hybrid.jobs.report_inputs import report_pages
         from hybrid.python.status import Page, chosen
@@ -142,53 +115,20 @@ class Synthesis(ListedNames):
         return Page(f"report of {self.run.config.name}", chosen(pages, details=details))
 
     def plot(self, *columns: str) -> Figure:
-        """Draw columns, real beside synthetic, without small groups.
+        """Draw columns, by default all, real beside synthetic, without small groups; of linked tables TABLE.COLUMN.
 
-        Parameters
-        ----------
-        columns : str
-            Names, of linked tables TABLE.COLUMN; by default all.
-
-        Returns
-        -------
-        Figure
-            Shown by a notebook; ``.write(FILE)`` keeps it. Aggregates only.
-
-        Raises
-        ------
-        ConfigError
-            There is no such column.
+        A notebook shows the figure, and its ``.write(FILE)`` keeps it. Aggregates only.
         """
         return self.run.plot(*columns)
 
     def save(self, folder: Path | str, work: Path | str = "work") -> Path:
-        """Write tables, evaluation, report and manifest, as ``hybrid run --out`` does, and count the draw.
+        """Write tables, evaluation, report and manifest, as ``hybrid run --out`` does; gives the folder.
 
-        Nothing else of this class writes anything.
-
-        Parameters
-        ----------
-        folder : Path or str
-            A new folder, or that of an earlier run, which is replaced.
-        work : Path or str
-            The private zone, which counts the draw.
-
-        Returns
-        -------
-        Path
-            The folder.
-
-        Raises
-        ------
-        ConfigError
-            What is in the folder must not be replaced.
-        OutputError
-            It cannot be written; nothing was changed.
+        Nothing else of this class writes anything. An earlier run in the folder is replaced, other files are refused.
+        The private zone ``work`` counts the draw.
         """
-        from hybrid.base.ownership import check_replaceable
         from hybrid.jobs.run import write_draw
 
-        check_replaceable(Path(folder))
         write_draw(self.run, Path(folder), Path(work))
         return Path(folder)
 
@@ -205,7 +145,7 @@ class Synthesis(ListedNames):
         return "\n".join([*lines, "  .table  .verdict  .sample(n)  .plot()  .report()  .save(folder)  .notes  .draft"])
 
     def _repr_html_(self) -> str:
-        return f"<pre>{escape(repr(self))}</pre>" + (self.run.verdict._repr_html_() if self._judged else "")
+        return super()._repr_html_() + (self.run.verdict._repr_html_() if self._judged else "")
 
 
 def synthesize(
@@ -229,8 +169,8 @@ def synthesize(
     """Make a synthetic table: anonymize, learn, draw, attack, judge.
 
     What is not said is guessed, and every guess is named. Nothing is written, and nothing is released: that needs roles
-    which a person has decided and signed, and the gate (:func:`hybrid.release`). A warning says so whenever the verdict
-    is no pass.
+    which a person has decided and signed, and the gate (:func:`hybrid.release`). A NotReleasableWarning says so
+    whenever the verdict is no pass.
 
     Parameters
     ----------
@@ -283,13 +223,6 @@ def synthesize(
         An argument, the table or a hierarchy is wrong; all problems at once.
     InfeasibleError
         No generalization meets the privacy models.
-    HybridError
-        Of any stage.
-
-    Warns
-    -----
-    NotReleasableWarning
-        The verdict is no pass, or the table was not judged.
 
     Examples
     --------

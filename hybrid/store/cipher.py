@@ -18,19 +18,9 @@ KEY_VARIABLE = "HYBRID_STORE_KEY"
 
 
 class Cipher:
-    """Authenticated encryption by Fernet (AES-128-CBC, HMAC-SHA256).
+    """Authenticated encryption by Fernet (AES-128-CBC, HMAC-SHA256), under a key as :func:`new_key` makes it.
 
     What others wrote or changed fails authentication and is never unpickled.
-
-    Parameters
-    ----------
-    key : str
-        32 random bytes in URL-safe base64, as :func:`new_key` makes them.
-
-    Raises
-    ------
-    ConfigError
-        This is no such key.
     """
 
     def __init__(self, key: str) -> None:
@@ -52,15 +42,7 @@ class Cipher:
         return token
 
     def load(self, token: bytes, entry: str, where: object) -> Any:
-        """The value that :meth:`dump` encrypted for this entry.
-
-        Raises
-        ------
-        OutputError
-            It was encrypted under another key.
-        ExchangedError
-            It was encrypted for another entry.
-        """
+        """The value that :meth:`dump` encrypted for this entry; ExchangedError: it was encrypted for another one."""
         try:
             content = self._fernet.decrypt(token)
         except InvalidToken:

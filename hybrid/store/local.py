@@ -46,6 +46,20 @@ class StoreEntry:
     sha256: str
     """Of the stored file: the pickled result, encrypted where the store is."""
 
+    @classmethod
+    def made_now(cls, stage: str, name: str, seconds: float, n_bytes: int, sha256: str) -> StoreEntry:
+        """The entry of this name: its stage, and its key after that."""
+        now = datetime.now(UTC).isoformat(timespec="microseconds")
+        return cls(stage, name.removeprefix(f"{stage}-"), now, round(seconds, 3), n_bytes, sha256)
+
+    def to_json(self) -> str:
+        return json.dumps(asdict(self))
+
+    @classmethod
+    def from_json(cls, text: str | bytes) -> StoreEntry:
+        """Read what :meth:`to_json` wrote; ValueError or TypeError for anything else."""
+        return cls(**json.loads(text))
+
 
 class _Nested(threading.local):
     def __init__(self) -> None:
@@ -94,13 +108,8 @@ _UNREADABLE = (pickle.UnpicklingError, EOFError, AttributeError, ImportError, Lo
 class Store:
     """Folder of stage results, named by the fingerprints of their inputs.
 
-    Parameters
-    ----------
-    path : Path or None
-        A folder of the private zone, made with mode 0700 when first needed. None: every result is computed and
-        nothing is kept.
-    cipher : Cipher, optional
-        Encrypts what is kept, and the names under which it is kept.
+    It lies in the private zone, and is made with mode 0700 when first needed; without a path every result is computed
+    and nothing is kept. A cipher encrypts what is kept, and the names under which it is kept.
     """
 
     def __init__(self, path: Path | None, cipher: Cipher | None = None) -> None:
@@ -115,24 +124,12 @@ class Store:
     def get_or_compute(self, stage: str, key: str, compute: Callable[[], T]) -> T:
         """Return the stored result, or compute and store it.
 
-        Parameters
-        ----------
-        key : str
-            :func:`fingerprint` of everything the result depends on: inputs, options, seed, code and libraries.
-        compute : callable
-            Gives a result that pickles. Called at most once, by one process at a time for the same stage and key.
+        ``key`` is the fingerprint of everything the result depends on: inputs, options, seed, code and libraries.
+        ``compute`` gives a result that pickles; one process at a time computes it for the same stage and key.
 
-        Returns
-        -------
-        object
-            A result read back is equal to, and never shared with, the one computed. An entry that is damaged
-            is computed again. If the disk is full the result is returned and not kept (logged as a warning).
-
-        Raises
-        ------
-        OutputError
-            The store cannot be made, or does not belong to the user who runs this, or others may write to it, or it
-            is encrypted under another key.
+        A result read back is equal to, and never shared with, the one computed. An entry that is damaged is computed
+        again. If the disk is full the result is returned and not kept (logged as a warning). A store of another user,
+        one to which others may write, and one under another key are refused.
         """
         if self.path is None:
             return compute()
@@ -217,11 +214,9 @@ class Store:
             # Not durable: what a power cut damages is recognised by its hash and computed again.
             with atomic.atomic_folder(folder, private=True, durable=False) as temporary:
                 digest, n_bytes = _write_pickle(temporary / RESULT, result, self.cipher, folder.name)
-                now = datetime.now(UTC).isoformat(timespec="microseconds")
-                name = folder.name.removeprefix(f"{stage}-")
-                entry = StoreEntry(stage, name, now, round(seconds, 3), n_bytes, digest)
                 with _created(temporary / ABOUT) as stream:
-                    stream.write(json.dumps(asdict(entry)).encode())
+                    entry = StoreEntry.made_now(stage, folder.name, seconds, n_bytes, digest)
+                    stream.write(entry.to_json().encode())
             shutil.rmtree(folder.with_name(f"{UNFINISHED}{folder.name}"), ignore_errors=True)
         except OutputError as error:
             logger.warning("the result of stage %s was computed but not kept (%s)", stage, error.problems[0].message)
@@ -264,21 +259,9 @@ class Store:
 
 
 def keep_private(path: Path, content: bytes, days: float) -> None:
-    """Write a private file atomically (mode 0600), and remove expired files beside it.
+    """Write a private file atomically (mode 0600), and remove files beside it that were written so many days ago.
 
-    Parameters
-    ----------
-    path : Path
-        In a folder of files of this kind alone.
-    content : bytes
-        What to write.
-    days : float
-        Files there with the same suffix that were written earlier than so many days ago are removed.
-
-    Raises
-    ------
-    OutputError
-        The private zone cannot be written.
+    The folder has files of this kind alone; only those with the same suffix are removed.
     """
     with atomic.atomic_file(path, private=True) as temporary:
         temporary.write_bytes(content)
@@ -296,7 +279,7 @@ class _Damaged(Exception):
 def _about(folder: Path) -> StoreEntry | None:
     try:
         with _opened(folder / ABOUT) as stream:
-            return StoreEntry(**json.loads(stream.read()))
+            return StoreEntry.from_json(stream.read())
     except (FileNotFoundError, NotADirectoryError, ValueError, TypeError):
         return None
 

@@ -6,7 +6,6 @@
 from __future__ import annotations
 
 import hashlib
-import json
 import logging
 import os
 import re
@@ -14,7 +13,7 @@ import tempfile
 import uuid
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from dataclasses import asdict, dataclass, field
+from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any, TypeVar
@@ -37,19 +36,10 @@ _ENTRY = re.compile(r"[A-Za-z0-9_-]+-[0-9a-f]{64}")
 
 
 class SharedStore(Store):
-    """Shared store.
-
-    One encrypted file per result, written under a temporary name and moved.
+    """Folder of a file system that machines share: a file per result, written under a temporary name and moved.
 
     The writer of a file cannot be verified, and unpickling runs code: so all is encrypted and authenticated. There
     are no locks between machines: two that need a result at the same moment both compute it, with the same outcome.
-
-    Parameters
-    ----------
-    url : str
-        A folder of the file system.
-    cipher : Cipher
-        Encrypts what is kept, and the names.
     """
 
     cipher: Cipher
@@ -131,10 +121,8 @@ class SharedStore(Store):
 
     def _write(self, path: str, stage: str, result: object, seconds: float) -> None:
         payload = self.cipher.dump(result, _name(path))
-        now = datetime.now(UTC).isoformat(timespec="microseconds")
-        name = _name(path).removeprefix(f"{stage}-")
         digest = hashlib.sha256(payload).hexdigest()
-        header = json.dumps(asdict(StoreEntry(stage, name, now, round(seconds, 3), len(payload), digest)))
+        header = StoreEntry.made_now(stage, _name(path), seconds, len(payload), digest).to_json()
         temporary = f"{self._root}/{TEMPORARY}{uuid.uuid4().hex}"
         try:
             self._fs.makedirs(self._root, exist_ok=True)
@@ -162,7 +150,7 @@ def _file_system(url: str) -> tuple[Any, str]:
 
 def _parsed(content: bytes) -> StoreEntry | None:
     try:
-        return StoreEntry(**json.loads(content[:HEADER_BYTES]))
+        return StoreEntry.from_json(content[:HEADER_BYTES])
     except (ValueError, TypeError):
         return None
 
@@ -184,15 +172,11 @@ class StorePlace:
     key: str | None = field(default=None, repr=False)
     """Encryption key; None: the key in the environment, if there is one."""
 
-    @property
-    def is_shared(self) -> bool:
-        return "://" in self.place
-
     def open(self) -> Store:
         """Open the store."""
         key = self.key or key_of_environment()
         cipher = None if key is None else Cipher(key)
-        if not self.is_shared:
+        if "://" not in self.place:
             return Store(Path(self.place).expanduser(), cipher)
         if cipher is None:
             raise ConfigError(

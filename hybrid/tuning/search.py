@@ -15,8 +15,8 @@ from hybrid.base.progress import Progress, silent
 from hybrid.base.resources import cpu_seconds
 from hybrid.base.rng import rng_for
 from hybrid.comparison.results import ROWS, TrialRows, collect, filled_alone, kept_store
-from hybrid.comparison.schedule import Configuration, planned_trials
-from hybrid.comparison.trial import Workplace
+from hybrid.comparison.schedule import planned_trials
+from hybrid.comparison.trial import Configuration, Workplace
 from hybrid.jobs.start import Frames, configuration
 from hybrid.pipeline.config import RunConfig
 from hybrid.pipeline.draft import Draft
@@ -127,38 +127,25 @@ _DRAW = 3
 
 @dataclass(frozen=True)
 class Tuned:
-    """Outcome of a tune.
-
-    Parameters
-    ----------
-    settings : tuple of Setting
-        All that were tried, the configured one first.
-    rounds : tuple of tuple of Measured
-        Numbers of each round, the last one decides. Settings that failed are left out.
-    failed : tuple of str
-        Names of those.
-    choice : Choice
-    targets : tuple of str
-        Columns whose prediction was measured.
-    people : int
-        Training people.
-    has_control : bool
-        Whether control people were set apart.
-    has_rule : bool
-        Whether the policy says what the attack may find out.
-    cpu_seconds : float
-        Spent by this call.
-    """
+    """Outcome of a tune."""
 
     settings: tuple[Setting, ...]
+    """All that were tried, the configured one first."""
     rounds: tuple[tuple[Measured, ...], ...]
+    """Numbers of each round, the last one decides. Settings that failed are left out."""
     failed: tuple[str, ...]
+    """Names of those."""
     choice: Choice
     targets: tuple[str, ...]
+    """Columns whose prediction was measured."""
     people: int
+    """Training people."""
     has_control: bool
+    """Whether control people were set apart."""
     has_rule: bool
+    """Whether the policy says what the attack may find out."""
     cpu_seconds: float
+    """Spent by this call."""
 
     def setting(self, name: str) -> Setting:
         """A setting by its name."""
@@ -185,13 +172,7 @@ class Tuned:
         return picture(self)
 
     def apply(self, draft: Draft) -> None:
-        """Set the chosen values in a draft, with the reason as a comment; it can be undone.
-
-        Raises
-        ------
-        ConfigError
-            A value cannot be changed on its own.
-        """
+        """Set the chosen values in a draft, with the reason as a comment; it can be undone."""
         draft.keep(applied(draft.document, self.chosen.values, self.reason))
 
     def __repr__(self) -> str:
@@ -229,11 +210,6 @@ def tune(
         Trials at a time, each in its own process.
     progress : Progress
         Called after every trial, in trainings.
-
-    Returns
-    -------
-    Tuned
-        ``tuned.config`` is to be run; ``tuned.apply(draft)`` writes it into a draft.
 
     Raises
     ------

@@ -14,9 +14,9 @@ from hypothesis import strategies as st
 
 from hybrid.base.errors import ConfigError
 from hybrid.cli import main
-from hybrid.comparison import forecast, load_plan, trials
+from hybrid.comparison import forecast, load_plan
 from hybrid.comparison.plan import Subset
-from hybrid.comparison.schedule import _drawn, _holds, expand
+from hybrid.comparison.schedule import _drawn, _holds, expand, schedule
 from hybrid.store import own_seconds, took
 from tests.comparison.comparison_jobs import write_plan
 
@@ -31,9 +31,8 @@ def left_out(folder: Path, **plan: Any) -> list[str]:
 
 def test_every_combination_with_every_seed_in_order(folder: Path) -> None:
     plan = load_plan(write_plan(folder, factors={"anonymize.k": [5, 7], "transition.order": ["pre", "post"]}))
-    found = [
-        (t.configuration, t.factors["anonymize.k"], t.factors["transition.order"], t.seed) for t in trials(plan, folder)
-    ]
+    trials = [each.trial for each in schedule(plan, folder).planned]
+    found = [(one.name, one.factors["anonymize.k"], one.factors["transition.order"], one.seed) for one in trials]
     pairs = list(itertools.product([5, 7], ["pre", "post"]))
     said = {"pre": "before", "post": "after"}
     assert found == [(f"k {k}, {said[order]}", k, order, seed) for k, order in pairs for seed in (1, 2)]

@@ -13,9 +13,9 @@ import pytest
 import hybrid
 from hybrid.base.errors import ConfigError
 from hybrid.desk import start
+from hybrid.desk.decisions import remedies_of
 from hybrid.desk.editor import Editor
 from hybrid.desk.overview import Overviews
-from hybrid.desk.remedies import remedies_of
 from hybrid.desk.start import opened_place
 from hybrid.pipeline.config import load_config
 from hybrid.publication.actions import Action

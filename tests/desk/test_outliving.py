@@ -17,8 +17,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from hybrid.cli import main
-from hybrid.desk.runner import JOB, LOG, Runner, Started
-from hybrid.desk.waiting import waiting_of
+from hybrid.desk.runner import JOB, LOG, Runner, Started, waiting_of
 from hybrid.jobs.places import Places
 from hybrid.store import Store
 from tests.desk.open_desk import OpenDesk, Visitor

@@ -11,7 +11,7 @@ import pytest
 
 from hybrid.base.errors import ConfigError, DataError
 from hybrid.evaluation import EvaluateOptions
-from hybrid.jobs.audit import audit_tables, config_with_roles, read_audit, rules_for_tables
+from hybrid.jobs.audit import config_with_roles, judge_tables, read_audit, rules_for_tables
 from hybrid.jobs.audited import read_audited
 from hybrid.pipeline.config import RunConfig
 from hybrid.publication.policy import load_policy
@@ -114,7 +114,9 @@ def test_control_records_must_not_be_those_of_train(files: dict[str, Path]) -> N
 
 
 def judged(files: dict[str, Path], config: RunConfig, out: Path) -> Verdict:
-    return audit_tables(read_audit(files["train"], files["control"], files["synthetic"], config), config, out, seed=1)
+    found = judge_tables(read_audit(files["train"], files["control"], files["synthetic"], config), config, seed=1)
+    found.write(out)
+    return found.verdict
 
 
 def test_what_was_not_asked_for_is_not_computed_and_the_report_says_so(files: dict[str, Path], tmp_path: Path) -> None:
@@ -143,9 +145,9 @@ def test_verdicts_of_a_copy_a_small_copy_and_a_fresh_sample(files: dict[str, Pat
     train = pd.read_csv(files["train"])
     for rows in (400, 50):
         rewrite(files["synthetic"], train.sample(rows, random_state=1))
-        audited = read_audited(**files, options=options())
-        assert audit_tables(audited, config, tmp_path / "copy", seed=1).status == "block"
-        assert any("few rows" in note for note in audited.notes) == (rows == 50)
+        assert judged(files, config, tmp_path / "copy").status == "block"
+        notes = read_audited(**files, options=options()).notes
+        assert any("few rows" in note for note in notes) == (rows == 50)
     assert report_text(tmp_path / "copy").count("few rows (synthetic 50)") == 1
 
 

@@ -11,6 +11,7 @@ import yaml
 
 import hybrid
 from hybrid.base.errors import ConfigError
+from hybrid.jobs.start import configuration
 from hybrid.pipeline.draft import Draft
 from hybrid.pipeline.pipeline import Pipeline
 from tests.cli.conftest import POLICY
@@ -48,6 +49,11 @@ def test_a_draft_runs_on_its_table(result: Pipeline, frame: pd.DataFrame) -> Non
     assert result.verdict.status == "review"  # nobody has signed the roles
     assert set(result.synthetic.frame) == set(frame)
     assert pa.table(result.synthetic).num_rows == len(result.synthetic.frame)
+
+
+def test_a_draft_brings_the_table_that_it_was_guessed_from(draft: Draft, frame: pd.DataFrame) -> None:
+    assert len(configuration(draft).load_table()) == len(frame)
+    assert len(configuration(draft, frame[:50]).load_table()) == 50
 
 
 def test_results_are_short_and_hold_no_record(result: Pipeline, frame: pd.DataFrame) -> None:

@@ -14,7 +14,7 @@ import pytest
 import yaml
 
 from hybrid.evaluation.measure import Evaluation
-from hybrid.jobs.audit import audit_tables
+from hybrid.jobs.audit import judge_tables, read_audit
 from hybrid.jobs.audited import read_audited
 from hybrid.jobs.release import release
 from hybrid.pipeline.config import load_config
@@ -223,5 +223,5 @@ def test_an_audit_counts_persons_where_both_files_name_them(job: Path, tmp_path:
     assert found.train.rows_are_persons
     assert "rows are counted, not persons: data.person is not in the file of control" in found.notes
     only = load_config(job, {"evaluate": {"metrics": ["identical_match"], "power": False}})
-    check = audit_tables(found, only, tmp_path / "audit", 1).checks[0]
+    check = judge_tables(read_audit(paths[0], paths[1], paths[2], only), only, 1).verdict.checks[0]
     assert (check.rule, check.status, check.applies) == ("persons", "not judged", True)

@@ -45,7 +45,7 @@ def test_all_eight_noises_and_the_plain_one() -> None:
 
 def test_equal_tables_are_made_once_and_share_their_split(folder: Path) -> None:
     trials = lab_trials(load_plan(write_lab(folder, risk=ALL | {"dp": None}, seeds=[1])), folder)
-    made = Counter((each.trial.configuration, each.trial.seed) for each in trials.planned)
+    made = Counter((each.trial.name, each.trial.seed) for each in trials.planned)
     assert set(made.values()) == {1}
     clean = {cell.configuration for cell in trials.cells if cell.position == 0 and cell.series.scale != "none"}
     assert clean == {trials.nulls["patients"]}
@@ -53,7 +53,7 @@ def test_equal_tables_are_made_once_and_share_their_split(folder: Path) -> None:
     assert len({str(split) for split in by_seed}) == 1
     null = [each for each in trials.planned if each.trial.seed >= FIRST_NULL_SEED]
     assert [each.trial.seed for each in null] == [FIRST_NULL_SEED, FIRST_NULL_SEED + 1]
-    assert {each.trial.configuration for each in null} == set(trials.nulls.values())
+    assert {each.trial.name for each in null} == set(trials.nulls.values())
 
 
 def test_a_level_more_keeps_the_keys_of_the_others(folder: Path) -> None:

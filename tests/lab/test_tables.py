@@ -132,7 +132,7 @@ def test_without_control_half_of_the_people_stand_in(folder: Path, monkeypatch: 
     monkeypatch.setitem(plans.SCALES, None, AMOUNT)
     plan = plan_of(folder, control=False)
     assert plan.control_share == 0.5 and len(plan.everybody) == 300
-    names = {each.trial.configuration for each in tables_trials(plan).planned}
+    names = {each.trial.name for each in tables_trials(plan).planned}
     assert AS_IT_IS not in names and NO_LEAK in names
 
 

@@ -113,3 +113,6 @@ def test_status_survives_a_name_with_markup_and_control_characters(
     assert code(["status", *zones]) == 0
     shown = capsys.readouterr().out
     assert "[/x]" in shown and r"\x1b[31m[/]" in shown and "\x1b" not in shown
+    assert code(["status", *zones, "--json"]) == 0
+    shown = capsys.readouterr().out
+    assert "\u202e" not in shown and json.loads(shown)["releases"][0]["acceptances"][0]["reason"] == "\u202e"
