@@ -52,7 +52,7 @@ from hybrid.pipeline.links import (
 )
 from hybrid.pipeline.private_mode import with_private_defaults
 from hybrid.pipeline.published_totals import MarginsOptions
-from hybrid.pipeline.refusals import LINKED, refusal
+from hybrid.pipeline.refusals import LINKED, refused
 from hybrid.pipeline.risk import AnyRisk
 from hybrid.pipeline.roles import RolesOptions
 from hybrid.pipeline.section_options import MockOptions, NightlyOptions, OutputOptions
@@ -550,12 +550,13 @@ def _of_linked(content: Mapping[str, Any], source: ConfigSource, folder: Path) -
         with collected(problems, name):
             found[name] = parse_config(view_of(links, name, shared), _shifted(source, name), folder)
     person = found.get(links.person)
-    if person is not None and person.risk is None and not person.synthesize.learns_sequences:
-        _refuse([refusal(LINKED, "generators of single rows", person.synthesize.generator)], source)
+    if person is not None:
+        person._links = links
+        about = (name for name in found if name != links.person and not links.tables[name].public)
+        person._below = {name: found[name] for name in about}
+        _refuse(refused(person, LINKED), source)
     if problems or person is None:
         raise ConfigError({problem.message: problem for problem in problems}.values())
-    person._links = links
-    person._below = {name: one for name, one in found.items() if name != links.person and not links.tables[name].public}
     person._public = {name: one for name, one in found.items() if links.tables[name].public}
     _refuse(contradictions_of_links(person), source)
     return person

@@ -204,7 +204,6 @@ def contradictions_of_sections(content: Mapping[str, Any]) -> Iterator[Problem]:
 def contradictions_of_links(config: RunConfig) -> Iterator[Problem]:
     """Contradictions between the tables of a configuration of linked tables, and what they do not support."""
     links = config.links
-    yield from refused(config, LINKED)
     for name, view in config.views.items():
         for column in links.tables[name].references:
             if view.protection is not None and view.protection.choice(column) == "other":

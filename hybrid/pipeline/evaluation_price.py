@@ -42,12 +42,10 @@ class EvaluationSeconds(NamedTuple):
 
     @property
     def words(self) -> str:
-        """Its parts, without those that take no time."""
-        parts = (self.measured, "{} for metrics"), (self.planted, "{} for planted leaks")
-        said = [words.format(in_words(seconds)) for seconds, words in parts if seconds]
-        return ", ".join(
-            [*said, *[f"at most {in_words(self.repeated)} to repeat the whole process"][: self.repeated > 0]]
-        )
+        """Its parts, without leaks and repetitions that take no time."""
+        seldom = {"{} for planted leaks": self.planted, "at most {} to repeat the whole process": self.repeated}
+        said = [part.format(in_words(seconds)) for part, seconds in seldom.items() if seconds]
+        return ", ".join([f"{in_words(self.measured)} for metrics", *said])
 
 
 def evaluation_seconds(config: RunConfig, policy: Policy, train: Table, sizes: Sizes) -> EvaluationSeconds:

@@ -6,7 +6,6 @@ from typing import Any
 
 from hybrid.pipeline.config import SINGLE, RunConfig
 from hybrid.pipeline.pipeline import Pipeline
-from hybrid.pipeline.roles import refuse_undecided_columns, undecided_columns
 from hybrid.pipeline.sources import pairs_of
 from hybrid.publication.description.description import stated_columns
 from hybrid.publication.table_facts import StatedTable, TableFacts, rounded
@@ -99,16 +98,3 @@ def joint_protection(run: Pipeline) -> dict[str, Any] | None:
         for one in result.columns
     ]
     return {"min_count": min(result.min_count for result in found.values()), "columns": columns}
-
-
-def refuse_undecided_tables(config: RunConfig) -> None:
-    """Refuse a release while a column of any table is undecided.
-
-    Columns of linked tables have the names of their tables.
-    """
-    undecided = [
-        f"{name}.{column}" if name else column
-        for name, view in config.views.items()
-        for column in undecided_columns(view)
-    ]
-    refuse_undecided_columns(config.roles, undecided)
