@@ -46,8 +46,7 @@ class LinkedPeople(Table):
                 columns.append(column)
                 values[column.name] = found.astype(DTYPES[column.kind])
         tables = tuple(table for table, _ in below.values())
-        frame = pd.DataFrame(values, index=people.frame.index)  # as many rows without any column
-        return cls(frame, Schema(tuple(columns)), numbers, None, tables)
+        return cls(pd.DataFrame(values), Schema(tuple(columns)), numbers, None, tables)
 
 
 def _summary(name: str, table: Table, owners: Array, n: int) -> Iterator[tuple[Column, pd.Series]]:

@@ -135,7 +135,7 @@ class Assessment:
     @property
     def untried(self) -> str:
         """Reason to repeat the whole process only if ``evaluate.retrain`` asks for it; empty if there is none."""
-        if self.run.name:
+        if self.run.is_one_of_several:
             return "people are attacked with the rows of all tables, not of this one alone: see the person table"
         return untried(self.run.config, self.run.train) if self.run.judge_power else ONLY_COMPARED
 
@@ -143,12 +143,12 @@ class Assessment:
     def measured_alone(self) -> EvaluateOptions:
         """Options of this table alone; people with the rows of all linked tables are attacked elsewhere."""
         options = self.run.config.evaluate
-        return options.model_copy(update={"retrain": None}) if self.run.name else options
+        return options.model_copy(update={"retrain": None}) if self.run.is_one_of_several else options
 
     @property
     def _again(self) -> Mapping[Subject, FitAndSample]:
         """Ways to make the tables again from other records; linked ones are made again together."""
-        if self.run.name:
+        if self.run.is_one_of_several:
             return {}
         retrain = self.run.config.evaluate.retrain
         drawn = None if retrain is None else retrain.drawn
@@ -191,7 +191,7 @@ class Assessment:
         run, config = self.run, self.run.config
         if config.privacy is not None or leak_of(config.risk) is not None or not self._is_model_attacked:
             return None
-        if run.name:
+        if run.is_one_of_several:
             several = KeptModel(config.synthesize.generator, None, "it is one of several, of linked tables")
             return None if run.store.place is None else several
         return run.generation.kept_model(run.anonymization)

@@ -415,7 +415,7 @@ def _of_linked(config: RunConfig) -> list[Finding]:
         return [Finding.error(problem) for problem in error.problems]
     findings = list(_references(run))
     _attempt(findings, lambda: check_targets(config.nightly.deliver, config.sources, config.folder))
-    findings += _repetition(run)
+    findings += _repetition(run) if len(tables) > 1 else ()
     identifying = [in_table(*found) for found in run.identifying]
     findings += map(Finding.error, identifying)
     joint, said = {one.message for one in identifying}, set[str]()
@@ -455,9 +455,10 @@ def _own_part(name: str, table: TableRun) -> tuple[RunConfig, tuple[str, ...]]:
     and so are attacks that repeat the whole process.
     """
     nightly = table.config.nightly.model_copy(update={"deliver": DeliverOptions()})
-    policy = _attempt([], lambda: table.policy)
-    alone = tuple(one.name for one in asked(policy, table.assessment.measured_alone) if "trainings" not in one.needs)
-    evaluate = table.assessment.measured_alone.model_copy(update={"metrics": alone, "also": ()})
+    policy, evaluate = _attempt([], lambda: table.policy), table.assessment.measured_alone
+    if table.is_one_of_several:
+        alone = tuple(one.name for one in asked(policy, evaluate) if "trainings" not in one.needs)
+        evaluate = evaluate.model_copy(update={"metrics": alone, "also": ()})
     config = table.config.model_copy(update={"nightly": nightly, "evaluate": evaluate})
     if not isinstance(table, ChildRun):
         return config, ()

@@ -159,7 +159,9 @@ class Pipeline(ListedNames, Run[Sources]):
         found = self._run_of(given.config, told, inputs)
         found.name, found.decided = name, self._whole is not None
         found.behind = fingerprint(self.sources, config.links, config.protection)
-        found.assessment.attack, found.below = self._attacked, lambda: learned_rows(self.tables)
+        if len(config.views) > 1:
+            found.is_one_of_several = True
+            found.assessment.attack, found.below = self._attacked, lambda: learned_rows(self.tables)
         found.beside = tuple(
             replace(column, name=f"{other}.{column.name}", order=None, role=_beside(column.role))
             for other in list(config.views)[1:]

@@ -70,6 +70,8 @@ class TableRun(Run[Inputs]):
     """Whether the columns were decided on a larger table, of which this one's records are a sample."""
     name = SINGLE
     """Of the table; none of a single one."""
+    is_one_of_several = False
+    """Whether people have rows in other tables, too: then they are attacked with all of their rows."""
     below: Callable[[], Table] | None = None
     """Summary of people's rows in linked tables, which the transition of the person table reads."""
     behind = ""
