@@ -41,7 +41,7 @@ from hybrid.pipeline.starter.config_text import (
 from hybrid.pipeline.starter.guessed_roles import GuessedRole, role_by_name
 from hybrid.pipeline.starter.reading import FoundTable, Place
 from hybrid.pipeline.starter.references import Reference, ReferenceTree, find_key, find_references, find_tree
-from hybrid.pipeline.starter.suggested_constraints import constraints_across, implied_orders, person_rows, with_places
+from hybrid.pipeline.starter.suggested_constraints import constraints_across, implied_orders, person_rows, with_sure
 from hybrid.pipeline.starter.write import Guess, anonymize_lines
 from hybrid.table import Kind, Role, Schema, Table
 from hybrid.table.dependencies import unique_share
@@ -293,7 +293,7 @@ def _with_persons(
 
 
 def _constraints(table: Table, columns: Sequence[GuessedColumn]) -> tuple[Suggestion, ...]:
-    return tuple(with_places(table, columns, discover(table.only(named_as_read(table, columns)))))
+    return tuple(with_sure(table, columns, discover(table.only(named_as_read(table, columns)))))
 
 
 def _paths(one: GuessedTable, folder: Path) -> dict[str, Path]:
