@@ -37,7 +37,6 @@ from hybrid.pipeline.roles import (
     person_problem,
     refuse_undecided,
     second_persons,
-    undecided_columns,
     without_person,
 )
 from hybrid.pipeline.starter.guessed_roles import repeats
@@ -51,7 +50,7 @@ from hybrid.publication.table_facts import few
 from hybrid.store import Store
 from hybrid.synthesize.estimate import foreseen, in_words, slowness
 from hybrid.synthesize.registry import REGISTRY, require, sequence_generators
-from hybrid.table import Table
+from hybrid.table import Role, Table
 from hybrid.table.data_options import EACH_ROW
 from hybrid.table.persons import constant_within, person_groups
 from hybrid.table.sources.sql import SqlOptions
@@ -214,13 +213,13 @@ def _size(config: RunConfig, table: Table, above: Container[str]) -> Finding:
     counts = [f"{len(table):,} rows", f"{len(left_out.union(schema.names))} columns"]
     named = (schema.identifiers, "identifiers"), (schema.quasi_identifiers, "quasi-identifiers")
     counts += [f"{len(names)} {what}" for names, what in (*named, (schema.sensitive, "sensitive"))]
-    seldom = (schema.targets, "targets"), (undecided_columns(config), "undecided")
+    seldom = (schema.targets, "targets"), (config.data.having(Role.UNDECIDED), "undecided")
     counts += [f"{len(names)} {what}" for names, what in seldom if names]
     return Finding("ok", ", ".join(counts))
 
 
 def _roles(config: RunConfig, whole: Table, above: Container[str]) -> Iterator[Finding]:
-    for name in undecided_columns(config):
+    for name in config.data.having(Role.UNDECIDED):
         yield Finding(
             "note",
             f"{name!r} is undecided: it enters no run and no release",

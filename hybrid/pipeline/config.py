@@ -191,8 +191,7 @@ class RunConfig(Options):
     @property
     def promised_k(self) -> int:
         """Persons of every class; 0 where no k-anonymity is promised."""
-        names = [name for name, column in self.data.columns.items() if column.role is Role.QUASI_IDENTIFIER]
-        options = self.anonymize
+        names, options = self.data.having(Role.QUASI_IDENTIFIER), self.anonymize
         return 0 if options is None or not gives_k(steps_on(options, names), names) else options.k
 
     @property
@@ -234,15 +233,14 @@ class RunConfig(Options):
     @property
     def unlabelled(self) -> frozenset[str]:
         """Quasi-identifiers whose values are masked, not generalized, and which need no hierarchy."""
-        names = [name for name, column in self.data.columns.items() if column.role is Role.QUASI_IDENTIFIER]
+        names = self.data.having(Role.QUASI_IDENTIFIER)
         return frozenset() if self.anonymize is None else unlabelled(self.anonymize, names)
 
     def generalized_below(self, name: str) -> tuple[str, ...]:
         """Quasi-identifiers of a table below the person table; none where nothing is anonymized."""
         if self.anonymize is None or name == self.links.person:
             return ()
-        columns = self.links.tables[name].columns.items()
-        return tuple(column for column, about in columns if about.role is Role.QUASI_IDENTIFIER)
+        return self.links.tables[name].having(Role.QUASI_IDENTIFIER)
 
     @property
     def suppression_limits(self) -> list[float]:

@@ -41,8 +41,7 @@ def reading_memory(config: RunConfig) -> tuple[float, float]:
         file, options = config.config_of(name).data_file, config.source(name)
         if file is None or not reads_parts(file) or not file.info().is_file or "more_than_memory" in options.accept:
             continue
-        n_quasi = sum(column.role is Role.QUASI_IDENTIFIER for column in options.columns.values())
-        need += memory_need(file, options, n_quasi)
+        need += memory_need(file, options, len(options.having(Role.QUASI_IDENTIFIER)))
     most = _FREE_SHARE * available_bytes() if config.anonymize is None else config.anonymize.memory_bytes
     return need, most
 

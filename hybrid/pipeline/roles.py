@@ -54,16 +54,9 @@ def refuse_undecided(config: RunConfig) -> None:
 def undecided_in_tables(config: RunConfig) -> list[str]:
     """Undecided columns of all tables about people; those of linked tables have the names of their tables."""
     views = config.views.items()
-    return [f"{name}.{column}" if name else column for name, view in views for column in undecided_columns(view)]
-
-
-def undecided_columns(config: RunConfig) -> tuple[str, ...]:
-    """Columns that the configuration names without a decided role."""
-    return _having(config, Role.UNDECIDED)
-
-
-def _having(config: RunConfig, role: Role) -> tuple[str, ...]:
-    return tuple(name for name, column in config.data.columns.items() if column.role is role)
+    return [
+        f"{name}.{column}" if name else column for name, view in views for column in view.data.having(Role.UNDECIDED)
+    ]
 
 
 def refuse_without_person(config: RunConfig, table: Table) -> None:
@@ -115,8 +108,8 @@ def decided_roles(config: RunConfig, table: Table, below: Collection[str] = ()) 
     return DecidedRoles(
         decided_by=None if config.roles is None else config.roles.decided_by,
         date=None if config.roles is None else config.roles.date.isoformat(),
-        undecided=undecided_columns(config),
-        excluded=_having(config, Role.EXCLUDED),
+        undecided=config.data.having(Role.UNDECIDED),
+        excluded=config.data.having(Role.EXCLUDED),
         as_they_are=() if noisy else tuple(evidence),
         suspected=tuple(name for name, found in (evidence | masked).items() if found is not None and found.strong),
         repeating=without_person(config, table),
