@@ -194,7 +194,7 @@ class Assessment:
         if run.is_one_of_several:
             several = KeptModel(config.synthesize.generator, None, "it is one of several, of linked tables")
             return None if run.store.place is None else several
-        return run.generation.kept_model(run.anonymization)
+        return run.generation.kept_model()
 
     @property
     def _is_model_attacked(self) -> bool:

@@ -39,7 +39,7 @@ def _stated(run: Pipeline, name: str, table: Table) -> StatedTable:
     return StatedTable(
         name=name,
         file=file_of(name, config),
-        rows=run.person.released_rows if name == SINGLE else len(table),
+        rows=run.tables[name].released_rows if name in run.tables else len(table),
         columns=tuple(stated_columns(table.schema)),
         separator=config.data.separator,
         encoding=config.data.encoding,
@@ -54,7 +54,7 @@ def table_facts(run: Pipeline, name: str) -> TableFacts:
     """Counts and roles of one table's own columns."""
     pipeline, released = run.tables[name], run.released[name]
     generalizes = pipeline.anonymized is not None
-    rows = pipeline.released_rows if name == SINGLE else len(released)
+    rows = pipeline.released_rows
     learned = pipeline.learned_records if name == SINGLE else None
     source = run.sources.tables[name]
     return TableFacts.of(source, pipeline.control, released, anonymized=generalizes, rows=rows, learned=learned)

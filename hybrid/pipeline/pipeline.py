@@ -413,11 +413,6 @@ class Pipeline(ListedNames, Run[Sources]):
         return self.person.give_away
 
     @property
-    def promise(self) -> str:
-        """Formal promises of the configuration, where a run has a secret seed."""
-        return self.person.promises.names
-
-    @property
     def verdict(self) -> Verdict:
         """The gate's verdict on all tables together: the worst of the tables and of the references.
 
@@ -431,7 +426,7 @@ class Pipeline(ListedNames, Run[Sources]):
 
     def verdict_of(self, name: str) -> Verdict:
         """Part of the verdict that is about one table."""
-        return self.verdict.about(name) if self.config.is_linked else self.verdict
+        return self.verdict.about(name)
 
     @cached_property
     def roles(self) -> DecidedRoles:
@@ -439,23 +434,24 @@ class Pipeline(ListedNames, Run[Sources]):
 
         Columns of other tables than the person table have the table's name.
         """
-        person = decided_roles(self.person.config, self.person.table)
-        for name, table in self.sources.tables.items():
-            if name == self.config.links.person:
-                continue
-            found = decided_roles(self.config.views[name], table, self.config.generalized_below(name))
-            undecided, excluded, kept, suspected = (
-                tuple(f"{name}.{column}" for column in columns)
-                for columns in (found.undecided, found.excluded, found.as_they_are, found.suspected)
-            )
-            person = replace(
-                person,
-                undecided=(*person.undecided, *undecided),
-                excluded=(*person.excluded, *excluded),
-                as_they_are=(*person.as_they_are, *kept),
-                suspected=(*person.suspected, *suspected),
-            )
-        return person
+        person, config = decided_roles(self.person.config, self.person.table), self.config
+        others = {
+            name: decided_roles(view, self.sources.tables[name], config.generalized_below(name))
+            for name, view in config.views.items()
+            if name != config.links.person
+        }
+
+        def of_all(role: str) -> tuple[str, ...]:
+            below = (f"{name}.{column}" for name, found in others.items() for column in getattr(found, role))
+            return (*getattr(person, role), *below)
+
+        return replace(
+            person,
+            undecided=of_all("undecided"),
+            excluded=of_all("excluded"),
+            as_they_are=of_all("as_they_are"),
+            suspected=of_all("suspected"),
+        )
 
     @cached_property
     def released(self) -> Mapping[str, Table]:

@@ -49,8 +49,10 @@ def reading_memory(config: RunConfig) -> tuple[float, float]:
 def refuse_too_large(config: RunConfig) -> bool:
     """True if only some people are to be read, since memory does not hold the rows of all.
 
-    Refused if nothing says how many people are wanted.
+    Of linked tables alone. Refused if nothing says how many people are wanted.
     """
+    if not config.is_linked:
+        return False
     need, most = reading_memory(config)
     if need <= most:
         return False

@@ -369,8 +369,7 @@ class TableRun(Run[Inputs]):
             return self._drawn_privately()
         if self.config.synthesize.part_rows is not None:
             return self._drawn_in_parts()
-        generation, before = self.generation, self.anonymization
-        return self._stage(SYNTHESIZE.name, lambda: generation.drawn(before))
+        return self._stage(SYNTHESIZE.name, self.generation.drawn)
 
     def _drawn_in_parts(self) -> DrawnInParts:
         """Sample of the rows of all parts, which no store keeps."""
@@ -397,12 +396,12 @@ class TableRun(Run[Inputs]):
         options = self.config.synthesize.filter
         if options is None:
             return self.drawn
-        control, before, drawn = self.control_halves[0], self.anonymization, self.drawn
+        control, drawn = self.control_halves[0], self.drawn
         if control is None:
             raise ConfigError("synthesize.filter needs control records", hint="set split.control, such as 0.3")
 
         def again(rows: int, attempt: int) -> Table:
-            return self.generation.again(rows, attempt).drawn(before).table
+            return self.generation.again(rows, attempt).drawn().table
 
         train, seed = self.train, self.split_seed
         return self._stage(FILTER.name, lambda: filtered(drawn, train, control, options, seed, again))
@@ -447,20 +446,9 @@ class TableRun(Run[Inputs]):
 
     @cached_property
     def generation(self) -> Generation:
-        return Generation(
-            self.config,
-            self.learned,
-            self.inputs.domains,
-            self.seed,
-            self.store,
-            self.progress,
-            self.static,
-            self.rules,
-            self.selection,
-            self.inputs.beside.totals,
-            only_kept=self.origin is not None,
-            models=None if self.config.synthesize.part_rows is None and not self.keeps_model else {},
-        )
+        once = self.config.synthesize.part_rows is None and not self.keeps_model
+        only_kept = self.origin is not None
+        return Generation(self, self.config, self.selection, only_kept=only_kept, models=None if once else {})
 
     def with_training(self, table: Table, seed: int, drawn: float | None = None) -> Self:
         """The same configuration for other training records; control records are those of the filter alone.
@@ -495,7 +483,7 @@ class TableRun(Run[Inputs]):
     @property
     def released_rows(self) -> int:
         """Rows of the table to release."""
-        return len(self.synthetic) if self.all_rows is None else self.all_rows.rows
+        return len(self.generated.table) if self.all_rows is None else self.all_rows.rows
 
     @cached_property
     def promises(self) -> Promises:

@@ -135,7 +135,9 @@ class Verdict:
         return tuple(sorted(failed, key=lambda check: (-SEVERITY[check.decision], check.metric not in CONTENT)))
 
     def about(self, table: str) -> Verdict:
-        """Part of the verdict that is about one of several linked tables."""
+        """Part of the verdict that is about one of several linked tables; of the only one, which has no name, all."""
+        if not table:
+            return self
         return Verdict.of(self.policy, tuple(check for check in self.checks if check.table == table))
 
     def to_json(self) -> dict[str, Any]:

@@ -10,8 +10,9 @@ import pandas as pd
 import pytest
 
 from hybrid.pipeline.check import diagnose
-from hybrid.pipeline.config import RunConfig, parse_config
+from hybrid.pipeline.config import RunConfig, load_config, parse_config
 from hybrid.pipeline.pipeline import Pipeline
+from tests.pipeline.tables.hospital import content, write
 
 COLUMNS: dict[str, Any] = {
     "home": {"role": "identifier"},
@@ -105,3 +106,15 @@ def test_check_finds_the_same(folder: Path) -> None:
         for one in single
     }
     assert same == {one.replace("people: ", "", 1) for one in linked}
+
+
+def test_check_names_what_is_undecided_below_persons_and_counts_a_tables_own_columns(tmp_path: Path) -> None:
+    settings = content()
+    settings["tables"]["visits"]["columns"] = {"diagnosis": {"role": "undecided"}}
+    del settings["roles"]
+    found = [one.message for one in diagnose(load_config(write(tmp_path, settings=settings)))]
+    assert "visits: 'diagnosis' is undecided: it enters no run and no release" in found
+    (asked,) = [one for one in found if "a release needs roles" in one]
+    assert asked.endswith("roles.decided_by is not set; undecided columns: visits.diagnosis")
+    assert any(one.startswith("visits: ") and "6 columns, 2 identifiers, 0 quasi-identifiers" in one for one in found)
+    assert len([one for one in found if "alone on the quasi-identifiers" in one]) == 1
