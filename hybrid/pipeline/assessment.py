@@ -76,7 +76,6 @@ class Assessment:
             yield config, seed, parts, prefixed(f"fold {number + 1} of {split.folds}, ", self.run.progress)
 
     def _evaluation_of(self, subjects: Collection[Subject]) -> Evaluation:
-        """Evaluation of those of these tables that the run has."""
         judged = [subject for subject in subjects if evaluation_of(subject) in self.run.keys]
         self._measure_together(judged)
         return Evaluation(tuple(metric for subject in judged for metric in self.run.evaluated(subject).metrics))
@@ -170,7 +169,6 @@ class Assessment:
         return replace(found, metrics=tuple(attacked.get((one.name, one.stage), one) for one in found.metrics))
 
     def _making(self, tables: Collection[Subject], metrics: Sequence[Metric]) -> dict[Subject, Making]:
-        """Making of each of the tables."""
         again, parentage = self._again, self.run.parentage or {}
         common = Making(untried=self.untried, rules=self.run.rules, register=self.run.inputs.beside.register)
         found = {one: replace(common, again=again.get(one), parentage=parentage.get(one)) for one in tables}

@@ -388,7 +388,6 @@ def _rank(owners: Rows) -> Rows:
 
 
 def _together(table: Table, other: Table) -> Table:
-    """Rows of both, by parent and in their order."""
     owners = np.concatenate([table.persons, other.persons])
     whole = Table(concat_rows(table.frame, other.frame), table.schema, owners)
     order = table.schema.order

@@ -153,7 +153,6 @@ class RunConfig(Options):
     @model_validator(mode="before")
     @classmethod
     def _with_derived(cls, content: Any) -> Any:
-        """The content with the defaults that one section has by another."""
         if not isinstance(content, Mapping):
             return content
         for derived in (_with_register, with_private_defaults, _with_use, _with_transition):

@@ -188,7 +188,6 @@ def repeated_seconds(config: RunConfig, options: RetrainOptions, *tables: Table)
 
 
 def _repeated_once(config: RunConfig, train: Table, share: float) -> float:
-    """Seconds to make one table again from a share of the people."""
     each = REPEATED[0] + REPEATED[1] * share * len(train) * len(train.schema)
     if config.synthesize.is_off or not len(train):
         return each

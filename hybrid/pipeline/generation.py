@@ -21,6 +21,7 @@ from hybrid.pipeline.conditions import Selection, selection
 from hybrid.pipeline.config import RunConfig
 from hybrid.pipeline.constraint_rules import fitted_rules
 from hybrid.pipeline.protection import protected, rows_for, static_columns
+from hybrid.privacy.accounting import Budget
 from hybrid.synthesize.fitted import FittedGenerator, LossPoint, fit, log_odds
 from hybrid.synthesize.kept import fit_or_reuse
 from hybrid.synthesize.protocol import InspectableGenerator
@@ -35,10 +36,27 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True)
+class Filtered:
+    """Counts of a filter."""
+
+    drawn: tuple[int, ...]
+    removed: tuple[int, ...]
+    """Rows that each round drew, the first draw first, and those of them that were left out."""
+
+    def __str__(self) -> str:
+        each = zip(self.removed, self.drawn, strict=True)
+        return ", ".join(f"{removed:,} of {drawn:,}" for removed, drawn in each)
+
+
+@dataclass(frozen=True)
 class Generated(Restored):
     """Synthetic records, and the loss curve of their generator."""
 
     losses: tuple[LossPoint, ...] = ()
+    filtered: Filtered | None = None
+    """Rows that the filter left out; None without one."""
+    budget: Budget | None = None
+    """Account of what they cost; None without a privacy budget."""
 
 
 @dataclass(frozen=True)
@@ -280,7 +298,6 @@ def _held(
 
 
 def _apart(draw: Callable[[int, int], Table], number: int) -> Callable[[int, int], Table]:
-    """The draws of another value, which have random numbers of their own."""
     return lambda wanted, attempt: draw(wanted, attempt + number * _ATTEMPTS)
 
 
@@ -289,7 +306,6 @@ _ATTEMPTS = 1_000
 
 
 def _two_seeds(seed: int, stage: str, where: str | None = None) -> tuple[int, int]:
-    """Seeds for learning and for drawing; the latter is another one under a condition."""
     largest = np.iinfo(np.int32).max
     learning, drawing = rng_for(seed, stage).integers(largest, size=2)
     if where is not None:

@@ -474,7 +474,6 @@ class Pipeline(ListedNames, Run[Sources]):
         ]
 
     def _evaluate_together(self) -> None:
-        """Let the trials of every linked table know the evaluation of all."""
         if not self.config.is_linked:
             return
         for table in self.tables.values():

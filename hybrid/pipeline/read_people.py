@@ -93,7 +93,6 @@ def read_people(config: RunConfig, seed: int) -> tuple[Sources, dict[str, int]]:
 
 
 def _chosen(config: RunConfig, keys: Mapping[str, Table], seed: int) -> tuple[dict[str, Mask], dict[str, int]]:
-    """Rows of each table that belong to the chosen people; rows without a parent where they are left out."""
     first, *others = config.views
     people, used = len(keys[first]), config.split.rows
     assert used is not None

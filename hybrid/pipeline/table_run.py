@@ -27,12 +27,12 @@ from hybrid.pipeline.conditions import Selection, selection
 from hybrid.pipeline.config import SINGLE
 from hybrid.pipeline.constraint_rules import fitted_rules
 from hybrid.pipeline.early_refusals import refuse_early
-from hybrid.pipeline.filtering import Filtered, FilteredTable, control_halves, filtered
-from hybrid.pipeline.generation import Generated, Generation
+from hybrid.pipeline.filtering import control_halves, filtered
+from hybrid.pipeline.generation import Filtered, Generated, Generation
 from hybrid.pipeline.in_parts import DrawnInParts
 from hybrid.pipeline.inputs import Inputs, WarehouseInputs
 from hybrid.pipeline.links import naming
-from hybrid.pipeline.private_generation import PrivateTable, account_of_run, drawn_privately, paid
+from hybrid.pipeline.private_generation import account_of_run, drawn_privately, paid
 from hybrid.pipeline.promises import Promises
 from hybrid.pipeline.protection import protected, static_columns, training_hierarchies
 from hybrid.pipeline.released_rows import drawn_in_parts, with_identifiers
@@ -179,7 +179,6 @@ class TableRun(Run[Inputs]):
 
     @cached_property
     def _kept(self) -> Table:
-        """The training records that a removal leaves."""
         return without_removed(self.parts.train, removal_of(self.config.risk), self.seed)
 
     @property
@@ -372,7 +371,6 @@ class TableRun(Run[Inputs]):
         return self._stage(SYNTHESIZE.name, self.generation.drawn)
 
     def _drawn_in_parts(self) -> DrawnInParts:
-        """Sample of the rows of all parts, which no store keeps."""
         self.progress(SYNTHESIZE.name, 0, None)
         with self.recorder.stage(SYNTHESIZE.name):
             return drawn_in_parts(self)
@@ -414,12 +412,12 @@ class TableRun(Run[Inputs]):
     @property
     def filtered(self) -> Filtered | None:
         """Rows that the filter left out; None without one."""
-        return self.generated.filtered if isinstance(self.generated, FilteredTable) else None
+        return self.generated.filtered
 
     @property
     def budget(self) -> Budget | None:
         """Account of the synthetic table; None without a privacy budget."""
-        return self.drawn.budget if isinstance(self.drawn, PrivateTable) else None
+        return self.drawn.budget
 
     @property
     def all_rows(self) -> AllRows | None:

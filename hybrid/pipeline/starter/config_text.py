@@ -57,7 +57,6 @@ def secrets_of(table: Table, columns: Sequence[GuessedColumn]) -> list[str]:
 
 
 def _comes_first(determining: str, determined: str, names: Sequence[str], table: Table) -> bool:
-    """False for the first of two columns that determine each other."""
     equal = table.frame[determining].nunique(dropna=False) == table.frame[determined].nunique(dropna=False)
     return not equal or names.index(determining) < names.index(determined)
 

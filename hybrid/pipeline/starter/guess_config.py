@@ -57,7 +57,6 @@ def guess_config(path: Path, sheet: str | None = None) -> GuessedConfig:
 
 
 def _labelled_numbers(table: Table, book: Codebook) -> list[str]:
-    """Columns of numbers, of which some have labels."""
     numbers = [one.name for one in table.schema if one.kind.is_number]
     return [name for name in numbers if table.frame[name].isin(list(book.labels.get(name, ()))).any()]
 
@@ -81,7 +80,6 @@ def _repeating(table: Table, roles: dict[str, GuessedRole]) -> Sequence[str]:
 
 
 def _numbers_people(name: str) -> bool:
-    """True for names of numbers of people, such as employee_number; not of staff, who serve many people."""
     words, known = set(vocabulary().split(name)), vocabulary()
     return identity_of(name) == "number" and bool(words & known.people) and not words & known.staff
 

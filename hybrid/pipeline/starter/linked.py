@@ -253,12 +253,10 @@ def _of_event(guessed: GuessedColumn) -> GuessedColumn:
 
 
 def _owner_columns(tree: ReferenceTree) -> set[tuple[str, str]]:
-    """Columns of tables of pairs that hold the key of the owner."""
     return {(one.through.table, one.through.owner) for one in tree.parents.values() if one.through is not None}
 
 
 def _further_reference(guessed: GuessedColumn, to: Reference, *, owner: bool) -> GuessedColumn:
-    """A second reference to a table of persons."""
     leads = (
         "the release holds one owner of each row, and others at random"
         if owner
