@@ -16,7 +16,7 @@ from hybrid.desk.desk import Desk, command, known_name, names_in, segment
 from hybrid.desk.overview import MOST_CELLS
 from hybrid.desk.runner import TRADE_OFF, TUNE, Plan, Started
 from hybrid.pipeline.config import RunConfig
-from hybrid.pipeline.forecast import configured_stages, stage_seconds
+from hybrid.pipeline.evaluation_price import configured_stages, stage_seconds
 from hybrid.pipeline.pipeline import steps_of
 
 

@@ -24,9 +24,9 @@ from hybrid.hierarchy import Hierarchy
 from hybrid.jobs.places import LABELS, staged
 from hybrid.pipeline.beside import load_population
 from hybrid.pipeline.config import RunConfig
-from hybrid.pipeline.guarantees import explain_sampling
 from hybrid.pipeline.inputs import opened_task
 from hybrid.pipeline.privacy_statements import StatementBasis
+from hybrid.pipeline.promises import explain_sampling
 from hybrid.pipeline.refusals import FILES, PUSHED, refused
 from hybrid.pipeline.refusals import LABELS as IN_WAREHOUSE
 from hybrid.publication.finished_run import ANONYMIZATION

@@ -22,9 +22,8 @@ from hybrid.jobs.run import write_draw
 from hybrid.jobs.start import Frames, configuration
 from hybrid.pipeline.config import RunConfig
 from hybrid.pipeline.draft import Draft
-from hybrid.pipeline.facts import refuse_undecided_tables
 from hybrid.pipeline.pipeline import Pipeline
-from hybrid.pipeline.roles import refuse_without_person
+from hybrid.pipeline.roles import refuse_undecided, refuse_without_person
 from hybrid.publication.certificate import Acceptance
 from hybrid.publication.difference import verdict_of
 from hybrid.publication.draws import check_seal, count_run
@@ -113,7 +112,7 @@ def refuse_unreleasable(pipeline: Pipeline) -> None:
             "privacy.mode dp: a seed was given, so nothing is claimed, and nothing would be published",
             hint="leave --seed out",
         )
-    refuse_undecided_tables(pipeline.config)
+    refuse_undecided(pipeline.config)
     pipeline.check()
     refuse_without_person(pipeline.config, pipeline.person.table)
 

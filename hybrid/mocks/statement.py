@@ -8,7 +8,7 @@ from typing import Any
 
 from hybrid.mocks.draw import MockTable, MockTables, Origin
 from hybrid.pipeline.config import SINGLE, RunConfig
-from hybrid.pipeline.roles import undecided_columns
+from hybrid.pipeline.roles import undecided_in_tables
 from hybrid.privacy.accounting import Budget, at_most
 from hybrid.publication.plain_markdown import plain
 from hybrid.publication.policy import Policy
@@ -64,10 +64,8 @@ class MockStatement:
     def _reasons(self) -> Iterator[str]:
         if self.config.roles is None:
             yield "nobody has signed the roles of the columns (roles.decided_by)"
-        for name, view in self.config.views.items():
-            undecided = [f"{name}.{one}" if name else one for one in undecided_columns(view)]
-            if undecided:
-                yield f"columns are undecided, and left out: {', '.join(undecided)}"
+        if undecided := undecided_in_tables(self.config):
+            yield f"columns are undecided, and left out: {', '.join(undecided)}"
         if not self.policy.mock.release:
             yield f"the policy {self.policy.name} wants a review of every mock table (mock.release)"
         if self.budget is not None and self.budget.epsilon > self.policy.mock.epsilon * (1 + 1e-9):

@@ -76,7 +76,6 @@ class Assessment:
             yield config, seed, parts, prefixed(f"fold {number + 1} of {split.folds}, ", self.run.progress)
 
     def _evaluation_of(self, subjects: Collection[Subject]) -> Evaluation:
-        """Evaluation of those of these tables that the run has."""
         judged = [subject for subject in subjects if evaluation_of(subject) in self.run.keys]
         self._measure_together(judged)
         return Evaluation(tuple(metric for subject in judged for metric in self.run.evaluated(subject).metrics))
@@ -135,7 +134,7 @@ class Assessment:
     @property
     def untried(self) -> str:
         """Reason to repeat the whole process only if ``evaluate.retrain`` asks for it; empty if there is none."""
-        if self.run.name:
+        if self.run.is_one_of_several:
             return "people are attacked with the rows of all tables, not of this one alone: see the person table"
         return untried(self.run.config, self.run.train) if self.run.judge_power else ONLY_COMPARED
 
@@ -143,12 +142,12 @@ class Assessment:
     def measured_alone(self) -> EvaluateOptions:
         """Options of this table alone; people with the rows of all linked tables are attacked elsewhere."""
         options = self.run.config.evaluate
-        return options.model_copy(update={"retrain": None}) if self.run.name else options
+        return options.model_copy(update={"retrain": None}) if self.run.is_one_of_several else options
 
     @property
     def _again(self) -> Mapping[Subject, FitAndSample]:
         """Ways to make the tables again from other records; linked ones are made again together."""
-        if self.run.name:
+        if self.run.is_one_of_several:
             return {}
         retrain = self.run.config.evaluate.retrain
         drawn = None if retrain is None else retrain.drawn
@@ -170,7 +169,6 @@ class Assessment:
         return replace(found, metrics=tuple(attacked.get((one.name, one.stage), one) for one in found.metrics))
 
     def _making(self, tables: Collection[Subject], metrics: Sequence[Metric]) -> dict[Subject, Making]:
-        """Making of each of the tables."""
         again, parentage = self._again, self.run.parentage or {}
         common = Making(untried=self.untried, rules=self.run.rules, register=self.run.inputs.beside.register)
         found = {one: replace(common, again=again.get(one), parentage=parentage.get(one)) for one in tables}
@@ -191,10 +189,10 @@ class Assessment:
         run, config = self.run, self.run.config
         if config.privacy is not None or leak_of(config.risk) is not None or not self._is_model_attacked:
             return None
-        if run.name:
+        if run.is_one_of_several:
             several = KeptModel(config.synthesize.generator, None, "it is one of several, of linked tables")
             return None if run.store.place is None else several
-        return run.generation.kept_model(run.anonymization)
+        return run.generation.kept_model()
 
     @property
     def _is_model_attacked(self) -> bool:

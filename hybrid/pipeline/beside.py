@@ -42,10 +42,8 @@ def load_population(config: RunConfig) -> Table | None:
     """Population table of k-map, quasi-identifiers as the data writes them; None where there is none."""
     if config.anonymize is None or config.anonymize.population is None:
         return None
-    columns = config.data.columns.items()
-    return _read(
-        config, config.anonymize.population, {name: of for name, of in columns if of.role is Role.QUASI_IDENTIFIER}
-    )
+    columns = {name: config.data.columns[name] for name in config.data.having(Role.QUASI_IDENTIFIER)}
+    return _read(config, config.anonymize.population, columns)
 
 
 def load_register(config: RunConfig, people: Schema) -> Table | None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Container, Iterator, Mapping
 from dataclasses import replace
 from importlib.util import find_spec
 from types import MappingProxyType
@@ -32,7 +32,13 @@ from hybrid.pipeline.level_findings import columns_of, level_findings, put_back,
 from hybrid.pipeline.links import in_table
 from hybrid.pipeline.pipeline import Pipeline
 from hybrid.pipeline.private_mode import refuse_undeclared
-from hybrid.pipeline.roles import CHOICES, person_problem, refuse_undecided, second_persons, without_person
+from hybrid.pipeline.roles import (
+    CHOICES,
+    person_problem,
+    refuse_undecided,
+    second_persons,
+    without_person,
+)
 from hybrid.pipeline.starter.guessed_roles import repeats
 from hybrid.pipeline.table_run import TableRun
 from hybrid.protect import text_problems
@@ -44,7 +50,7 @@ from hybrid.publication.table_facts import few
 from hybrid.store import Store
 from hybrid.synthesize.estimate import foreseen, in_words, slowness
 from hybrid.synthesize.registry import REGISTRY, require, sequence_generators
-from hybrid.table import Table
+from hybrid.table import Role, Table
 from hybrid.table.data_options import EACH_ROW
 from hybrid.table.persons import constant_within, person_groups
 from hybrid.table.sources.sql import SqlOptions
@@ -64,7 +70,15 @@ def diagnose(config: RunConfig, store: Store | None = None) -> list[Finding]:
     every table about people, each with the name of its table. What a run will protect and search is taken from
     ``store``, or left there for it.
     """
-    return _in_order(_of_linked(config) if config.is_linked else diagnose_table(config, store=store))
+    found = _of_linked(config) if config.is_linked else diagnose_table(config, store=store)
+    return _in_order([*found, *_signature(config)])
+
+
+def _signature(config: RunConfig) -> Iterator[Finding]:
+    try:
+        refuse_undecided(config)
+    except ConfigError as error:
+        yield from (Finding("note", problem.message, problem.hint) for problem in error.problems)
 
 
 def _in_order(findings: list[Finding]) -> list[Finding]:
@@ -96,15 +110,15 @@ def diagnose_table(
         _attempt(findings, lambda: require(config.synthesize.engine))
     if whole is not None:
         table = whole.without_left_out()
-        findings = [_size(whole), *findings]
+        findings = [_size(config, whole, above), *findings]
         findings += _stages(config, table, whole, store, policy, above, elsewhere=there is not None)
         findings += [] if there is None else [_labels(there)]
         findings += _attempt(findings, lambda: list(_rights(config))) or []
-        findings += _roles(config, whole)
+        findings += _roles(config, whole, above)
         if config.privacy is None:
             found = identifying_problems({"": table}, kept_columns(config))
             findings += [Finding.error(problem) for _, problem in found]
-        findings += column_findings(table)
+        findings += column_findings(table, above)
         findings += _retrainings(config, table, policy)
         findings += untried_findings(config, policy, table.without_identifiers())
         findings += _encoder(config)
@@ -193,37 +207,33 @@ def _attempt(findings: list[Finding], work: Callable[[], T]) -> T | None:
         return None
 
 
-def _size(table: Table) -> Finding:
-    schema = table.schema
-    targets = f", {len(schema.targets)} targets" if schema.targets else ""
-    undecided = f", {len(schema.undecided)} undecided" if schema.undecided else ""
-    return Finding(
-        "ok",
-        f"{len(table):,} rows, {len(schema)} columns, {len(schema.identifiers)} identifiers, "
-        f"{len(schema.quasi_identifiers)} quasi-identifiers, {len(schema.sensitive)} sensitive{targets}{undecided}",
-    )
+def _size(config: RunConfig, table: Table, above: Container[str]) -> Finding:
+    schema = table.schema.only(name for name in table.schema.names if name not in above)
+    left_out = {name for name, column in config.data.columns.items() if not column.role.enters_runs}
+    counts = [f"{len(table):,} rows", f"{len(left_out.union(schema.names))} columns"]
+    named = (schema.identifiers, "identifiers"), (schema.quasi_identifiers, "quasi-identifiers")
+    counts += [f"{len(names)} {what}" for names, what in (*named, (schema.sensitive, "sensitive"))]
+    seldom = (schema.targets, "targets"), (config.data.having(Role.UNDECIDED), "undecided")
+    counts += [f"{len(names)} {what}" for names, what in seldom if names]
+    return Finding("ok", ", ".join(counts))
 
 
-def _roles(config: RunConfig, whole: Table) -> Iterator[Finding]:
-    for name in whole.schema.undecided:
+def _roles(config: RunConfig, whole: Table, above: Container[str]) -> Iterator[Finding]:
+    for name in config.data.having(Role.UNDECIDED):
         yield Finding(
             "note",
             f"{name!r} is undecided: it enters no run and no release",
             f"set data.columns.{name}.role: {CHOICES}",
             _examples(whole, name),
         )
-    try:
-        refuse_undecided(config)
-    except ConfigError as error:
-        yield from (Finding("note", problem.message, problem.hint) for problem in error.problems)
     table = whole.without_left_out()
     names = without_person(config, table)
     if names:
         yield Finding.error(person_problem(names))
-    yield from _persons(config, table)
+    yield from _persons(config, table, above)
 
 
-def _persons(config: RunConfig, table: Table) -> Iterator[Finding]:
+def _persons(config: RunConfig, table: Table, above: Container[str]) -> Iterator[Finding]:
     own = [name for name in table.schema.identifiers if name not in config.data.household_columns]
     repeating = [name for name in own if repeats(table.frame[name])]
     if config.data.person == EACH_ROW and repeating:
@@ -257,7 +267,7 @@ def _persons(config: RunConfig, table: Table) -> Iterator[Finding]:
             "in k they count as nobody",
             "fill the column in, or leave these rows out of the file",
         )
-    static = constant_within(table, table.schema.without_identifiers().names)
+    static = constant_within(table, [name for name in table.schema.without_identifiers().names if name not in above])
     if static:
         yield Finding("note", f"the same in all rows of every person: {', '.join(static)}")
     if config.draws_persons:
@@ -278,7 +288,9 @@ def _persons(config: RunConfig, table: Table) -> Iterator[Finding]:
 
 
 def _examples(table: Table, name: str) -> str:
-    """Some values of a column, for the terminal alone."""
+    """Some values of a column, for the terminal alone; none of one that is not there."""
+    if name not in table.schema:
+        return ""
     distinct = table.frame[name].dropna().drop_duplicates().head(_EXAMPLES)
     return ", ".join(as_text(distinct, table.schema[name]).str.strip().str.slice(0, _LONGEST_EXAMPLE))
 
@@ -402,7 +414,7 @@ def _of_linked(config: RunConfig) -> list[Finding]:
         return [Finding.error(problem) for problem in error.problems]
     findings = list(_references(run))
     _attempt(findings, lambda: check_targets(config.nightly.deliver, config.sources, config.folder))
-    findings += _repetition(run)
+    findings += _repetition(run) if len(tables) > 1 else ()
     identifying = [in_table(*found) for found in run.identifying]
     findings += map(Finding.error, identifying)
     joint, said = {one.message for one in identifying}, set[str]()
@@ -442,9 +454,10 @@ def _own_part(name: str, table: TableRun) -> tuple[RunConfig, tuple[str, ...]]:
     and so are attacks that repeat the whole process.
     """
     nightly = table.config.nightly.model_copy(update={"deliver": DeliverOptions()})
-    policy = _attempt([], lambda: table.policy)
-    alone = tuple(one.name for one in asked(policy, table.assessment.measured_alone) if "trainings" not in one.needs)
-    evaluate = table.assessment.measured_alone.model_copy(update={"metrics": alone, "also": ()})
+    policy, evaluate = _attempt([], lambda: table.policy), table.assessment.measured_alone
+    if table.is_one_of_several:
+        alone = tuple(one.name for one in asked(policy, evaluate) if "trainings" not in one.needs)
+        evaluate = evaluate.model_copy(update={"metrics": alone, "also": ()})
     config = table.config.model_copy(update={"nightly": nightly, "evaluate": evaluate})
     if not isinstance(table, ChildRun):
         return config, ()

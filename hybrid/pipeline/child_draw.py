@@ -24,6 +24,8 @@ from hybrid.table.schema import concat_rows
 
 SELDOM = 0.01
 """Share of the rows that would have a date before that of another's parent, from which an order is no chance."""
+LEAST_BY_CHANCE = 12
+"""Parents with such rows from which an order is no chance, either: of many rows they are few."""
 CLOSER = 0.5
 """Spread of the distances, relative to that of the dates themselves, below which distances are learned."""
 
@@ -145,7 +147,8 @@ def find_floors(table: Table, parents: Table, rows: Rows, anchors: Collection[An
         known = table.frame[one.column].notna().to_numpy() & parents.frame[one.parent].notna().to_numpy()[rows]
         if known.sum() < LEAST_ROWS or one.below(table, parents, rows).any():
             continue
-        if one.below(table, parents, rows[others]).mean() >= SELDOM:
+        by_chance = one.below(table, parents, rows[others])
+        if by_chance.mean() >= SELDOM or len(np.unique(rows[others][by_chance])) >= LEAST_BY_CHANCE:
             found.append(one)
     return found
 
@@ -385,7 +388,6 @@ def _rank(owners: Rows) -> Rows:
 
 
 def _together(table: Table, other: Table) -> Table:
-    """Rows of both, by parent and in their order."""
     owners = np.concatenate([table.persons, other.persons])
     whole = Table(concat_rows(table.frame, other.frame), table.schema, owners)
     order = table.schema.order

@@ -142,6 +142,8 @@ class ChildRun(TableRun):
     :class:`hybrid.pipeline.table_run.TableRun`.
     """
 
+    is_one_of_several = True
+
     def __init__(
         self,
         config: RunConfig,

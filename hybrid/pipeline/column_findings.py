@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Mapping
+from collections.abc import Container, Iterator, Mapping
 
 import pandas as pd
 
@@ -29,16 +29,20 @@ MANY_TEXTS = 1000
 """Categories beyond which generators need much memory and learn little."""
 
 
-def column_findings(table: Table) -> Iterator[Finding]:
-    """Remarks on a table's columns that stop no run; no cell values."""
+def column_findings(table: Table, above: Container[str] = ()) -> Iterator[Finding]:
+    """Remarks on a table's columns that stop no run; no cell values.
+
+    What is about columns of the person table beside it (``above``) alone is said there.
+    """
     schema = table.schema
     names = schema.quasi_identifiers
-    if names:
+    if any(name not in above for name in names):
         share = unique_share(table, names)
         yield Finding("note", f"{100 * share:.1f} % of rows are of people who are alone on the quasi-identifiers")
-    for column in schema:
-        yield from _about_column(table, column.name)
-    others = [column.name for column in schema if column.role not in (Role.IDENTIFIER, Role.QUASI_IDENTIFIER)]
+    for name in schema.names:
+        yield from () if name in above else _about_column(table, name)
+    known = (Role.IDENTIFIER, Role.QUASI_IDENTIFIER)
+    others = [column.name for column in schema if column.role not in known and column.name not in above]
     for teller, told in functional_dependencies(table, names, others):
         yield Finding(
             "note",

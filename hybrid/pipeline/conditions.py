@@ -188,7 +188,6 @@ def _step(train: Table, least: int) -> int:
 def _balanced(
     config: RunConfig, train: Table, chosen: Selection | None, *, by_person: bool, decided: bool
 ) -> Selection | None:
-    """The selection with shares of values, where the configuration states them."""
     options = config.synthesize.balance
     if options is None:
         return chosen
@@ -242,7 +241,6 @@ def _targets(options: BalanceOptions, held: Mapping[str, int], least: int) -> di
 
 
 def _texts(values: pd.Series) -> np.ndarray[tuple[int], np.dtype[np.object_]]:
-    """Values as texts, empty where missing."""
     found = values.astype(object)
     texts: np.ndarray[tuple[int], np.dtype[np.object_]] = np.where(values.isna(), "", found.astype(str)).astype(object)
     return texts

@@ -52,7 +52,7 @@ from hybrid.pipeline.links import (
 )
 from hybrid.pipeline.private_mode import with_private_defaults
 from hybrid.pipeline.published_totals import MarginsOptions
-from hybrid.pipeline.refusals import LINKED, refusal
+from hybrid.pipeline.refusals import LINKED, refused
 from hybrid.pipeline.risk import AnyRisk
 from hybrid.pipeline.roles import RolesOptions
 from hybrid.pipeline.section_options import MockOptions, NightlyOptions, OutputOptions
@@ -153,7 +153,6 @@ class RunConfig(Options):
     @model_validator(mode="before")
     @classmethod
     def _with_derived(cls, content: Any) -> Any:
-        """The content with the defaults that one section has by another."""
         if not isinstance(content, Mapping):
             return content
         for derived in (_with_register, with_private_defaults, _with_use, _with_transition):
@@ -191,8 +190,7 @@ class RunConfig(Options):
     @property
     def promised_k(self) -> int:
         """Persons of every class; 0 where no k-anonymity is promised."""
-        names = [name for name, column in self.data.columns.items() if column.role is Role.QUASI_IDENTIFIER]
-        options = self.anonymize
+        names, options = self.data.having(Role.QUASI_IDENTIFIER), self.anonymize
         return 0 if options is None or not gives_k(steps_on(options, names), names) else options.k
 
     @property
@@ -234,15 +232,14 @@ class RunConfig(Options):
     @property
     def unlabelled(self) -> frozenset[str]:
         """Quasi-identifiers whose values are masked, not generalized, and which need no hierarchy."""
-        names = [name for name, column in self.data.columns.items() if column.role is Role.QUASI_IDENTIFIER]
+        names = self.data.having(Role.QUASI_IDENTIFIER)
         return frozenset() if self.anonymize is None else unlabelled(self.anonymize, names)
 
     def generalized_below(self, name: str) -> tuple[str, ...]:
         """Quasi-identifiers of a table below the person table; none where nothing is anonymized."""
         if self.anonymize is None or name == self.links.person:
             return ()
-        columns = self.links.tables[name].columns.items()
-        return tuple(column for column, about in columns if about.role is Role.QUASI_IDENTIFIER)
+        return self.links.tables[name].having(Role.QUASI_IDENTIFIER)
 
     @property
     def suppression_limits(self) -> list[float]:
@@ -550,12 +547,13 @@ def _of_linked(content: Mapping[str, Any], source: ConfigSource, folder: Path) -
         with collected(problems, name):
             found[name] = parse_config(view_of(links, name, shared), _shifted(source, name), folder)
     person = found.get(links.person)
-    if person is not None and person.risk is None and not person.synthesize.learns_sequences:
-        _refuse([refusal(LINKED, "generators of single rows", person.synthesize.generator)], source)
+    if person is not None:
+        person._links = links
+        about = (name for name in found if name != links.person and not links.tables[name].public)
+        person._below = {name: found[name] for name in about}
+        _refuse(refused(person, LINKED), source)
     if problems or person is None:
         raise ConfigError({problem.message: problem for problem in problems}.values())
-    person._links = links
-    person._below = {name: one for name, one in found.items() if name != links.person and not links.tables[name].public}
     person._public = {name: one for name, one in found.items() if links.tables[name].public}
     _refuse(contradictions_of_links(person), source)
     return person

@@ -70,7 +70,6 @@ def restored_by(
 
 
 def _copied(labels: LabelTable, copies: int) -> LabelTable:
-    """Copies of all records, each with persons of its own."""
     if copies == 1:
         return labels
     copied = labels.take(np.tile(np.arange(len(labels)), copies))

@@ -86,7 +86,7 @@ def _persons(config: RunConfig) -> Iterator[Problem]:
 
 
 def _condition(config: RunConfig) -> Iterator[Problem]:
-    if config.synthesize.balance is not None and any(one.role is Role.WEIGHT for one in config.data.columns.values()):
+    if config.synthesize.balance is not None and config.data.having(Role.WEIGHT):
         yield Problem(
             "synthesize.balance is set beside a sampling weight: a balanced table represents no population",
             "leave balance out, or give the weight the role excluded",
@@ -99,7 +99,7 @@ def _condition(config: RunConfig) -> Iterator[Problem]:
 
 
 def _weights(config: RunConfig) -> Iterator[Problem]:
-    names = [name for name, column in config.data.columns.items() if column.role is Role.WEIGHT]
+    names = config.data.having(Role.WEIGHT)
     if len(names) > 1:
         yield Problem(
             f"data.columns: {', '.join(names)} have the role weight, and a row has one sampling weight",
@@ -145,7 +145,7 @@ def _contradictions(config: RunConfig) -> Iterator[Problem]:
     yield from _households(config)
     if config.anonymize is None:
         return
-    quasi_identifiers = [name for name, column in config.data.columns.items() if column.role == "quasi_identifier"]
+    quasi_identifiers = config.data.having(Role.QUASI_IDENTIFIER)
     if config.transition is None:
         yield NO_TRANSITION
     elif config.transition.method == "original" and config.synthesize.is_off:
@@ -165,10 +165,14 @@ def _contradictions(config: RunConfig) -> Iterator[Problem]:
                 "add it to the columns of a step of anonymize.technique",
             )
         elif config.data.columns[name].hierarchy is None and name not in config.unlabelled:
-            yield Problem(
-                f"data.columns.{name}: a quasi-identifier needs a hierarchy",
-                "hybrid hierarchy make CONFIG writes one to start from, for each that has none; or add hierarchy: PATH",
-            )
+            yield _without_hierarchy(f"data.columns.{name}")
+
+
+def _without_hierarchy(at: str) -> Problem:
+    return Problem(
+        f"{at}: a quasi-identifier needs a hierarchy",
+        "hybrid hierarchy make CONFIG writes one to start from, for each that has none; or add hierarchy: PATH",
+    )
 
 
 def _households(config: RunConfig) -> Iterator[Problem]:
@@ -183,10 +187,7 @@ def _labels_below(config: RunConfig, name: str) -> Iterator[Problem]:
         yield from refused(config, BELOW)
     for column in names:
         if config.links.tables[name].columns[column].hierarchy is None:
-            yield Problem(
-                f"tables.{name}.columns.{column}: a quasi-identifier needs a hierarchy",
-                "hybrid hierarchy make CONFIG writes one to start from, for each that has none; or add hierarchy: PATH",
-            )
+            yield _without_hierarchy(f"tables.{name}.columns.{column}")
 
 
 def contradictions_of_sections(content: Mapping[str, Any]) -> Iterator[Problem]:
@@ -204,14 +205,12 @@ def contradictions_of_sections(content: Mapping[str, Any]) -> Iterator[Problem]:
 def contradictions_of_links(config: RunConfig) -> Iterator[Problem]:
     """Contradictions between the tables of a configuration of linked tables, and what they do not support."""
     links = config.links
-    yield from refused(config, LINKED)
     for name, view in config.views.items():
         for column in links.tables[name].references:
             if view.protection is not None and view.protection.choice(column) == "other":
                 yield refusal(LINKED, "references protected by the category other", name, column)
-        for column, about in links.tables[name].columns.items():
-            if name != links.person and about.role is Role.WEIGHT:
-                yield refusal(LINKED, "weights of other tables", name, column, links.person)
+        for column in links.tables[name].having(Role.WEIGHT) if name != links.person else ():
+            yield refusal(LINKED, "weights of other tables", name, column, links.person)
         yield from _labels_below(config, name)
     own = links.tables[links.person].columns
     others = {name for table in links.tables.values() for name in table.columns if name not in own}

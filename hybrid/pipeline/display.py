@@ -32,7 +32,6 @@ def in_html(run: Any, name: str) -> str:
 
 
 def _is_judged(run: Any) -> bool:
-    """True if a verdict needs no further stage."""
     return all(stage in vars(run) for stage in ("evaluation", "power"))
 
 

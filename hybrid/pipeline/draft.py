@@ -194,7 +194,6 @@ class Draft:
         return is_linked(self.document.content)
 
     def _listed(self) -> Iterator[tuple[str, tuple[str, ...]]]:
-        """Names of the columns, and where the text has them."""
         for name in self.document.get(_SECTION) or {}:
             yield name, (*_SECTION, name)
         for table, about in (self.document.get(("tables",)) or {}).items():

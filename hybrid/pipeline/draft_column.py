@@ -61,7 +61,8 @@ class DraftColumn:
     def role(self) -> str:
         """One of identifier, quasi_identifier, sensitive, insensitive, weight, undecided, excluded.
 
-        A quasi-identifier of a guessed draft gets a hierarchy to start from.
+        A quasi-identifier of a guessed draft gets a hierarchy to start from. What :func:`hybrid.guess` declares of
+        columns that belong together goes with a column that is no longer learned.
         """
         return str(self._get("role") or Role.INSENSITIVE)
 
@@ -73,7 +74,18 @@ class DraftColumn:
         if role == Role.QUASI_IDENTIFIER and self.hierarchy is None:
             path = self.draft.described_for(self.name)
             document = document if path is None else document.with_value(self._path("hierarchy"), path)
+        if not Role(role).is_learned:
+            document = self._without_constraints(document)
         self.draft.keep(without_review(document, self.path))
+
+    def _without_constraints(self, document: YamlDocument) -> YamlDocument:
+        section = ("constraints",) if self.table is None else ("tables", self.table, "constraints")
+        own = self.path[-1]
+        declared = document.get(section) or []
+        kept = [one for one in declared if all(own not in one.get(kind, ()) for kind in ("le", "combinations"))]
+        if len(kept) == len(declared):
+            return document
+        return document.with_value(section, kept) if kept else document.without(section)
 
     @property
     def kind(self) -> str | None:

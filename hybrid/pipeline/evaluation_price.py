@@ -1,12 +1,13 @@
-"""Price of a configuration's evaluation, for ``hybrid check`` and for dry runs."""
+"""Price of a configuration's evaluation, and seconds of its stages, before a run."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from typing import NamedTuple
 
 from hybrid.base.errors import Finding
 from hybrid.base.resources import cores
+from hybrid.base.rng import rng_for
 from hybrid.evaluation.attacks.retraining import most_rows, trainings
 from hybrid.evaluation.context import most_asked
 from hybrid.evaluation.options import EvaluateOptions, RetrainOptions
@@ -15,13 +16,26 @@ from hybrid.evaluation.price import Sizes, price, sizes_of, total_price
 from hybrid.evaluation.registry import REGISTRY
 from hybrid.pipeline.config import RunConfig
 from hybrid.pipeline.power import trials_for
+from hybrid.pipeline.stages import (
+    ANONYMIZE,
+    BASELINE,
+    EVALUATE,
+    FILTER,
+    POWER,
+    PROTECT,
+    SAMPLE,
+    STAGES,
+    SYNTHESIZE,
+    TRADEOFF,
+    TRANSITION,
+)
 from hybrid.publication.asked import asked
-from hybrid.publication.policy import Policy
-from hybrid.synthesize.estimate import SLOW_SECONDS, in_words, reference_cost, slowness
+from hybrid.publication.policy import Policy, load_policy
+from hybrid.synthesize.estimate import SLOW_SECONDS, estimate, in_words, reference_cost, slowness
 from hybrid.synthesize.protocol import Cost
 from hybrid.table import Table
 from hybrid.table.persons import n_persons
-from hybrid.table.split import SplitOptions
+from hybrid.table.split import SplitOptions, split
 
 MOST_SECONDS = 600.0
 """Seconds of one core that trainings of a generator may take for an attack that nobody asked for."""
@@ -42,12 +56,10 @@ class EvaluationSeconds(NamedTuple):
 
     @property
     def words(self) -> str:
-        """Its parts, without those that take no time."""
-        parts = (self.measured, "{} for metrics"), (self.planted, "{} for planted leaks")
-        said = [words.format(in_words(seconds)) for seconds, words in parts if seconds]
-        return ", ".join(
-            [*said, *[f"at most {in_words(self.repeated)} to repeat the whole process"][: self.repeated > 0]]
-        )
+        """Its parts, without leaks and repetitions that take no time."""
+        seldom = {"{} for planted leaks": self.planted, "at most {} to repeat the whole process": self.repeated}
+        said = [part.format(in_words(seconds)) for part, seconds in seldom.items() if seconds]
+        return ", ".join([f"{in_words(self.measured)} for metrics", *said])
 
 
 def evaluation_seconds(config: RunConfig, policy: Policy, train: Table, sizes: Sizes) -> EvaluationSeconds:
@@ -176,7 +188,6 @@ def repeated_seconds(config: RunConfig, options: RetrainOptions, *tables: Table)
 
 
 def _repeated_once(config: RunConfig, train: Table, share: float) -> float:
-    """Seconds to make one table again from a share of the people."""
     each = REPEATED[0] + REPEATED[1] * share * len(train) * len(train.schema)
     if config.synthesize.is_off or not len(train):
         return each
@@ -192,3 +203,36 @@ def planted_price(policy: Policy, sizes: Sizes, config: RunConfig) -> float:
     ways = (way for leak in policy.must_detect for way in LEAKS[leak].ways)
     seen = (name for way in ways for name in way.seen_by if name in judged)
     return trials * sum(price(REGISTRY[name], sizes, config.evaluate, first=False) for name in seen)
+
+
+def configured_stages(config: RunConfig) -> tuple[str, ...]:
+    """Names of the stages that a configuration has, in their order."""
+    has = {
+        PROTECT: config.protection is not None,
+        ANONYMIZE: config.anonymize is not None,
+        TRADEOFF: config.has_tradeoff,
+        SAMPLE: config.anonymize is not None,
+        TRANSITION: config.transition is not None,
+        SYNTHESIZE: not config.synthesize.is_off,
+        FILTER: config.synthesize.filter is not None,
+        BASELINE: config.has_baseline,
+        POWER: config.evaluate.power and load_policy(config.policy_path).plants_leaks,
+    }
+    return tuple(stage.name for stage in STAGES if has.get(stage, True))
+
+
+def stage_seconds(config: RunConfig, whole: Table) -> Mapping[str, float]:
+    """Forecast of the stages that take most of a run's time.
+
+    Seconds here, by stage: to train the generator, also on the originals, to evaluate on all cores, and to plant leaks.
+    The other stages are short beside them, and are left out.
+    """
+    table = whole.without_left_out()
+    parts = split(table, config.split, rng_for(0, "split"), config.data.person_columns, config.data.household_columns)
+    sizes, _ = judged_sizes(config.split, config.evaluate, parts.train, parts.control)
+    found = evaluation_seconds(config, load_policy(config.policy_path), parts.train, sizes)
+    seconds = {EVALUATE.name: (found.measured + found.repeated) / cores(), POWER.name: found.planted / cores()}
+    if not config.synthesize.is_off:
+        once = estimate(parts.train.without_identifiers(), config.synthesize)[0].seconds
+        seconds |= {SYNTHESIZE.name: once} | ({BASELINE.name: once} if config.has_baseline else {})
+    return {name: one for name, one in seconds.items() if name in configured_stages(config)}

@@ -6,7 +6,6 @@ from typing import Any
 
 from hybrid.pipeline.config import SINGLE, RunConfig
 from hybrid.pipeline.pipeline import Pipeline
-from hybrid.pipeline.roles import refuse_undecided_columns, undecided_columns
 from hybrid.pipeline.sources import pairs_of
 from hybrid.publication.description.description import stated_columns
 from hybrid.publication.table_facts import StatedTable, TableFacts, rounded
@@ -40,7 +39,7 @@ def _stated(run: Pipeline, name: str, table: Table) -> StatedTable:
     return StatedTable(
         name=name,
         file=file_of(name, config),
-        rows=run.person.released_rows if name == SINGLE else len(table),
+        rows=run.tables[name].released_rows if name in run.tables else len(table),
         columns=tuple(stated_columns(table.schema)),
         separator=config.data.separator,
         encoding=config.data.encoding,
@@ -55,7 +54,7 @@ def table_facts(run: Pipeline, name: str) -> TableFacts:
     """Counts and roles of one table's own columns."""
     pipeline, released = run.tables[name], run.released[name]
     generalizes = pipeline.anonymized is not None
-    rows = pipeline.released_rows if name == SINGLE else len(released)
+    rows = pipeline.released_rows
     learned = pipeline.learned_records if name == SINGLE else None
     source = run.sources.tables[name]
     return TableFacts.of(source, pipeline.control, released, anonymized=generalizes, rows=rows, learned=learned)
@@ -99,16 +98,3 @@ def joint_protection(run: Pipeline) -> dict[str, Any] | None:
         for one in result.columns
     ]
     return {"min_count": min(result.min_count for result in found.values()), "columns": columns}
-
-
-def refuse_undecided_tables(config: RunConfig) -> None:
-    """Refuse a release while a column of any table is undecided.
-
-    Columns of linked tables have the names of their tables.
-    """
-    undecided = [
-        f"{name}.{column}" if name else column
-        for name, view in config.views.items()
-        for column in undecided_columns(view)
-    ]
-    refuse_undecided_columns(config.roles, undecided)

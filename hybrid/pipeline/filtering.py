@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 import numpy as np
 
@@ -14,7 +14,7 @@ from hybrid.base.rng import rng_for
 from hybrid.evaluation.attacks.row_scores import row_scores
 from hybrid.evaluation.context import Context
 from hybrid.evaluation.options import EvaluateOptions
-from hybrid.pipeline.generation import Generated
+from hybrid.pipeline.generation import Filtered, Generated
 from hybrid.synthesize.options import FilterOptions
 from hybrid.table import Table
 from hybrid.table.persons import person_groups
@@ -26,29 +26,9 @@ Again = Callable[[int, int], Table]
 """``again(n, round)`` draws n further rows; each round has random numbers of its own."""
 
 
-@dataclass(frozen=True)
-class Filtered:
-    """Counts of a filter."""
-
-    drawn: tuple[int, ...]
-    removed: tuple[int, ...]
-    """Rows that each round drew, the first draw first, and those of them that were left out."""
-
-    def __str__(self) -> str:
-        each = zip(self.removed, self.drawn, strict=True)
-        return ", ".join(f"{removed:,} of {drawn:,}" for removed, drawn in each)
-
-
-@dataclass(frozen=True)
-class FilteredTable(Generated):
-    """Synthetic records without risky rows."""
-
-    filtered: Filtered | None = None
-
-
 def filtered(
     generated: Generated, train: Table, control: Table, options: FilterOptions, seed: int, again: Again
-) -> FilteredTable:
+) -> Generated:
     """Leave out rows with a low score, and draw new ones.
 
     ``train`` are the original training records, which the rows must not lie near; ``control`` gives the scale of
@@ -79,9 +59,7 @@ def filtered(
         )
     order = rng_for(seed, "filter").permutation(len(table))
     counts = Filtered(tuple(drawn), tuple(removed))
-    return FilteredTable(
-        replace(table, named_persons=None).take(order), generated.fallbacks, generated.redrawn, generated.losses, counts
-    )
+    return replace(generated, table=replace(table, named_persons=None).take(order), filtered=counts)
 
 
 def control_halves(control: Table, seed: int) -> tuple[Table, Table]:

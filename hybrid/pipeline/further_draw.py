@@ -50,4 +50,4 @@ def _people(run: Pipeline, rows: int, number: int, where: str | None) -> Generat
         refuse_misfit(config, person.table.schema)
         met = selection(config, person.train, by_person=person.static is not None, decided=person.decided)
         generation = replace(generation, config=config, selection=met)
-    return generation.again(rows, number).drawn(person.anonymization)
+    return generation.again(rows, number).drawn()

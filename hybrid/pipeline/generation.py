@@ -5,13 +5,13 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING
 
 import numpy as np
 
 from hybrid import sample
 from hybrid.base.arrays import Array
 from hybrid.base.errors import GeneratorError
-from hybrid.base.progress import Progress, silent
 from hybrid.base.rng import rng_for
 from hybrid.constraints import Form, Redrawn, Rules, draw_held, first_draw, fixed_columns
 from hybrid.evaluation.context import KeptModel
@@ -21,16 +21,31 @@ from hybrid.pipeline.conditions import Selection, selection
 from hybrid.pipeline.config import RunConfig
 from hybrid.pipeline.constraint_rules import fitted_rules
 from hybrid.pipeline.protection import protected, rows_for, static_columns
-from hybrid.pipeline.published_totals import PublishedTotals
-from hybrid.store import Store
+from hybrid.privacy.accounting import Budget
 from hybrid.synthesize.fitted import FittedGenerator, LossPoint, fit, log_odds
 from hybrid.synthesize.kept import fit_or_reuse
 from hybrid.synthesize.protocol import InspectableGenerator
 from hybrid.table import Table
 from hybrid.table.persons import constant_within, n_persons, person_groups
 from hybrid.table.schema import concat_tables
-from hybrid.table.weights import Margins, calibrated, margins_of
+from hybrid.table.weights import calibrated, margins_of
 from hybrid.transition.protocol import Restored
+
+if TYPE_CHECKING:
+    from hybrid.pipeline.table_run import TableRun
+
+
+@dataclass(frozen=True)
+class Filtered:
+    """Counts of a filter."""
+
+    drawn: tuple[int, ...]
+    removed: tuple[int, ...]
+    """Rows that each round drew, the first draw first, and those of them that were left out."""
+
+    def __str__(self) -> str:
+        each = zip(self.removed, self.drawn, strict=True)
+        return ", ".join(f"{removed:,} of {drawn:,}" for removed, drawn in each)
 
 
 @dataclass(frozen=True)
@@ -38,28 +53,22 @@ class Generated(Restored):
     """Synthetic records, and the loss curve of their generator."""
 
     losses: tuple[LossPoint, ...] = ()
+    filtered: Filtered | None = None
+    """Rows that the filter left out; None without one."""
+    budget: Budget | None = None
+    """Account of what they cost; None without a privacy budget."""
 
 
 @dataclass(frozen=True)
 class Generation:
     """The generator of a configuration, and what it learns and draws."""
 
+    run: TableRun
+    """Gives the records to learn, protected unless protection is off, without identifiers, and what draws keep."""
     config: RunConfig
     """Generator, number of records to draw, and sampling where nothing is anonymized."""
-    train: Table
-    """The training records, protected unless protection is off, without identifiers."""
-    domains: Mapping[str, Array]
-    """Values that hierarchy files list, for generators that must not take them from the records."""
-    seed: int
-    store: Store
-    progress: Progress
-    static: tuple[str, ...] | None = None
-    """Columns with one value per person, where the generator draws persons; None where it draws single rows."""
-    rules: Rules = Rules()  # noqa: RUF009 - frozen
     selection: Selection | None = None
     """Condition that every row, or person, must meet, with the training records that do."""
-    totals: PublishedTotals | None = None
-    """Published totals that the weights of the rows are raked to."""
     only_kept: bool = False
     """Whether a kept model must be there: then nothing is trained."""
     attempt: int = 0
@@ -72,27 +81,29 @@ class Generation:
         options = self.config.synthesize.model_copy(update={"rows": rows, "tables": 1})
         return replace(self, config=self.config.model_copy(update={"synthesize": options}), attempt=attempt)
 
-    def drawn(self, anonymization: Anonymization | None) -> Generated:
-        """Drawn records: learned from anonymized ones, or without anonymization from the originals."""
-        return self.from_originals() if anonymization is None else self.from_anonymized(anonymization)
+    def drawn(self) -> Generated:
+        """Drawn records, learned from anonymized ones; without anonymization from a sample of the originals.
 
-    def from_originals(self) -> Generated:
-        """Learn a sample of the training records as they are, for configurations that do not anonymize."""
-        return self._from_values(Restored(self.sampled()))
+        Restored values are learned (``order: pre``), or labels, and drawn ones restored (``order: post``).
+        """
+        anonymization = self.run.anonymization
+        if anonymization is None:
+            return self._from_values(Restored(self.sampled()))
+        if anonymization.transition.order == "pre":
+            return self._from_values(anonymization.restored)
+        return self._from_labels(anonymization)
 
     def sampled(self) -> Table:
         """Sample of the training records, where nothing is anonymized."""
-        return sample.sample_table(self.train, self.config.sample, rng_for(self.seed, "sample"))
+        return sample.sample_table(self.run.learned, self.config.sample, rng_for(self.run.seed, "sample"))
 
-    def from_anonymized(self, anonymization: Anonymization) -> Generated:
-        """Learn restored values (``order: pre``), or learn labels and restore drawn ones (``order: post``)."""
-        if anonymization.transition.order == "pre":
-            return self._from_values(anonymization.restored)
+    def _from_labels(self, anonymization: Anonymization) -> Generated:
         labels = anonymization.sampled.anonymized.labels
         counts: Counter[str] = Counter()
 
         def restore(drawn: LabelTable, attempt: int) -> Table:
-            found = anonymization.restore(drawn, rng_for(self.seed, "transition", "post", *self._names(attempt)))
+            rng = rng_for(self.run.seed, "transition", "post", *self._names(attempt))
+            found = anonymization.restore(drawn, rng)
             counts.update(found.fallbacks)
             return found.table
 
@@ -102,7 +113,7 @@ class Generation:
             drawn = self.synthesize(
                 labels.to_table(),
                 "synthesize",
-                learned_rules=self.rules.without(
+                learned_rules=self.run.rules.without(
                     [*labels.quasi_identifiers, *(name for rule in anonymization.tied for name in rule.replaces)]
                 ),
                 finish=lambda table, attempt: restore(labels.from_table(table), attempt),
@@ -116,7 +127,7 @@ class Generation:
         """
         rows = self.config.synthesize.part_rows
         drawn = self if rows is None else self.again(rows, 0)
-        return drawn.synthesize(self.train, "baseline", self.domains).table
+        return drawn.synthesize(self.run.learned, "baseline", self.run.inputs.domains).table
 
     def synthesize(
         self,
@@ -133,21 +144,22 @@ class Generation:
         ``domains`` are values of columns that were listed beforehand, ``learned_rules`` those that the learned records
         are judged by (by default all), ``finish(table, attempt)`` makes the rows that are judged from drawn ones.
         """
-        options = self.config.synthesize
-        learning, drawing = _two_seeds(self.seed, stage, options.choice_text)
+        run, options = self.run, self.config.synthesize
+        static, rules = run.static, run.rules
+        learning, drawing = _two_seeds(run.seed, stage, options.choice_text)
         if self.attempt:
             drawing = int(rng_for(drawing, "further rows", self.attempt).integers(np.iinfo(np.int32).max))
         known = None if self.models is None else self.models.get(stage)
         if known is None:
-            repairing = rng_for(self.seed, stage, "repair")
-            form = Form.of(self.rules if learned_rules is None else learned_rules, learned, self.static, repairing)
+            repairing = rng_for(run.seed, stage, "repair")
+            form = Form.of(rules if learned_rules is None else learned_rules, learned, static, repairing)
             known = self._learned(form, learning, domains), form
             if self.models is not None:
                 self.models[stage] = known
         fitted, form = known
         if isinstance(options.rows, str):
-            wanted = len(self.train) if self.static is None else n_persons(self.train)
-        elif self.static is None:
+            wanted = len(run.learned) if static is None else n_persons(run.learned)
+        elif static is None:
             wanted = options.rows
         else:
             wanted = max(round(options.rows * n_persons(form.learned) / len(form.learned)), 1)
@@ -156,54 +168,52 @@ class Generation:
         if isinstance(options.rows, str):
             wanted = rows_for(self.config, wanted)
         wanted *= options.tables
-        table, redrawn = _held(fitted, form, self.rules, wanted, drawing, self.static, finish, self.selection)
+        table, redrawn = _held(fitted, form, rules, wanted, drawing, static, finish, self.selection)
         left_out = len(learned) - len(form.learned)
-        told = self.rules or self.selection is not None
+        told = rules or self.selection is not None
         found = replace(redrawn, left_out=left_out, records=len(learned)) if told else None
         return Generated(table, {}, found, fitted.losses)
 
-    def kept_model(self, anonymization: Anonymization | None) -> KeptModel | None:
-        """The model that the store keeps of the table to release; None where it keeps none.
-
-        Without ``anonymization`` it learned the training records as they are.
-        """
-        options, kept = self.config.synthesize, replace(self, only_kept=True, progress=silent)
-        if self.store.place is None or options.is_off:
+    def kept_model(self) -> KeptModel | None:
+        """The model that the store keeps of the table to release; None where it keeps none."""
+        run, options, anonymization = self.run, self.config.synthesize, self.run.anonymization
+        if run.store.place is None or options.is_off:
             return None
         name = options.generator
         if anonymization is not None and anonymization.transition.order == "post":
             return KeptModel(name, None, "it learned generalized labels, not values")
-        if self.static is not None:
+        if run.static is not None:
             return KeptModel(name, None, "it learned persons with all their rows, which no attack here asks about")
         if not isinstance(options.engine, InspectableGenerator):
             return KeptModel(name, None, f"no attack here asks a model of {name} about people")
         learned = self.sampled() if anonymization is None else anonymization.restored.table
-        learning = _two_seeds(self.seed, "synthesize")[0]
-        form = Form.of(self.rules, learned, None, rng_for(self.seed, "synthesize", "repair"))
+        learning = _two_seeds(run.seed, "synthesize")[0]
+        form = Form.of(run.rules, learned, None, rng_for(run.seed, "synthesize", "repair"))
         try:
-            fitted = kept._learned(form, learning, self.domains)
+            fitted = replace(self, only_kept=True)._learned(form, learning, run.inputs.domains)
         except GeneratorError:
             return None
 
         def ask(people: Table, reference: Table) -> Array:
-            mine, others = (form.written(self.rules.settle(table)) for table in (people, reference))
+            mine, others = (form.written(run.rules.settle(table)) for table in (people, reference))
             return log_odds(fitted, options.engine, mine, others, learning)
 
         return KeptModel(name, ask)
 
     def _learned(self, form: Form, learning: int, domains: Mapping[str, Array] | None) -> FittedGenerator:
-        about = self.config.synthesize, learning, self.store, self.progress
-        if self.static is None:
+        run = self.run
+        about = self.config.synthesize, learning, run.store, run.progress
+        if run.static is None:
             listed = domains and {name: domain for name, domain in domains.items() if name not in form.replaced}
             return fit_or_reuse(form.encoded, *about, listed, only_kept=self.only_kept)
-        static = constant_within(form.encoded, [name for name in self.static if name in form.encoded.schema])
+        static = constant_within(form.encoded, [name for name in run.static if name in form.encoded.schema])
         return fit_or_reuse(form.encoded, *about, static=static, only_kept=self.only_kept)
 
     def _from_values(self, restored: Restored) -> Generated:
         if self.config.synthesize.is_off:
             drawn = self._as_they_are(restored.table)
         else:
-            drawn = self.synthesize(restored.table, "synthesize", self.domains)
+            drawn = self.synthesize(restored.table, "synthesize", self.run.inputs.domains)
         return self._shuffled(replace(drawn, fallbacks=restored.fallbacks))
 
     def _names(self, attempt: int) -> tuple[int, ...]:
@@ -212,16 +222,13 @@ class Generation:
 
     def _as_they_are(self, table: Table) -> Generated:
         """Restored records without those that break a rule, for configurations without a generator."""
-        if not self.rules:
+        rules = self.run.rules
+        if not rules:
             return Generated(table)
-        form = Form.of(self.rules, table)
-        redrawn = first_draw(self.rules, self.rules.settle(table))
+        form = Form.of(rules, table)
+        redrawn = first_draw(rules, rules.settle(table))
         left_out = len(table) - len(form.learned)
         return Generated(form.learned, redrawn=replace(redrawn, left_out=left_out, records=len(table)))
-
-    def _raked(self, table: Table, margins: Margins) -> Table:
-        """Rows with weights that meet the margins, and the published totals where there are any."""
-        return calibrated(table, margins if self.totals is None else self.totals.raked_with(margins, table))
 
     def _shuffled(self, drawn: Generated) -> Generated:
         """The table in an order that is independent of the source's.
@@ -230,11 +237,12 @@ class Generation:
         linked. Sampling weights, if there are any, are calibrated to the margins of the training records (of those that
         meet the condition).
         """
-        rng, table = rng_for(self.seed, "order", *self._names(0)), drawn.table
-        people = self.train if self.selection is None else self.selection.train
+        rng, table = rng_for(self.run.seed, "order", *self._names(0)), drawn.table
+        people = self.run.learned if self.selection is None else self.selection.train
         margins = margins_of(people, 1 - self.config.split.share_apart)
         if margins is not None:
-            table = self._raked(table, margins)
+            totals = self.run.inputs.beside.totals
+            table = calibrated(table, margins if totals is None else totals.raked_with(margins, table))
         if table.rows_are_persons or self.config.synthesize.is_off:
             mixed = replace(table, named_persons=None, named_households=None).take(rng.permutation(len(table)))
         else:
@@ -290,7 +298,6 @@ def _held(
 
 
 def _apart(draw: Callable[[int, int], Table], number: int) -> Callable[[int, int], Table]:
-    """The draws of another value, which have random numbers of their own."""
     return lambda wanted, attempt: draw(wanted, attempt + number * _ATTEMPTS)
 
 
@@ -299,7 +306,6 @@ _ATTEMPTS = 1_000
 
 
 def _two_seeds(seed: int, stage: str, where: str | None = None) -> tuple[int, int]:
-    """Seeds for learning and for drawing; the latter is another one under a condition."""
     largest = np.iinfo(np.int32).max
     learning, drawing = rng_for(seed, stage).integers(largest, size=2)
     if where is not None:

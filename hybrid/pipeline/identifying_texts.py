@@ -30,8 +30,6 @@ MOST_WORDS = 5
 
 @dataclass
 class _Sought:
-    """Values of the identifiers of a table, as words."""
-
     telling: set[str] = field(default_factory=set)
     """Names of several words, and numbers with letters: wherever they stand they name somebody."""
     own: list[pd.Series] = field(default_factory=list)

@@ -88,12 +88,11 @@ def draw_in_parts(
     assert first is not None
     judged = reduce(_joined, sampled)
     found = AllRows(rows=written, judged=len(judged), **counted.counts)
-    return DrawnInParts(judged, first.fallbacks, first.redrawn, first.losses, found, file, folder)
+    about = first.fallbacks, first.redrawn, first.losses
+    return DrawnInParts(judged, *about, all_rows=found, file=file, folder=folder)
 
 
 class _Repeats:
-    """Original records that occur among drawn rows."""
-
     def __init__(self, known: Mapping[str, Table | None]) -> None:
         self._known, self._secret = known, secrets.token_bytes(SECRET_BYTES)
         self._hashes: dict[str, Array] = {}

@@ -142,8 +142,6 @@ class Inputs:
 
 
 class _GivenParts(Inputs):
-    """Inputs whose training and control records are given."""
-
     def __init__(self, source: Inputs, table: Table, parts: Parts) -> None:
         super().__init__(source.config, Recorder(), source.progress, table)
         self._source, self._parts = source, parts
@@ -243,5 +241,4 @@ def opened_task(config: RunConfig, population: Table | None) -> Iterator[TableTa
 
 
 def _format(column: Column, there: Column | None) -> ColumnFormat:
-    """Format of a column, of quasi-identifiers by the values of all rows."""
     return column.format if there is None else replace(there.format, arrow_type=column.format.arrow_type)

@@ -131,7 +131,6 @@ def _columns(people: Table, found: Anonymization, costs: RuleCosts, back: str) -
 
 
 def _mixed_levels(people: Table, found: Anonymization, back: str) -> Iterator[Finding]:
-    """Findings about columns whose level differs from record to record."""
     labels, lost = found.anonymized.labels, _amount_lost(found.options, found.anonymized)
     yield Finding("note", f"k={found.options.k}: local recoding costs {lost}, and leaves nobody out")
     yield from columns_of(labels, people, back)

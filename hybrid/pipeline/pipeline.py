@@ -159,7 +159,9 @@ class Pipeline(NotebookResult, Run[Sources]):
         found = self._run_of(given.config, told, inputs)
         found.name, found.decided = name, self._whole is not None
         found.behind = fingerprint(self.sources, config.links, config.protection)
-        found.assessment.attack, found.below = self._attacked, lambda: learned_rows(self.tables)
+        if len(config.views) > 1:
+            found.is_one_of_several = True
+            found.assessment.attack, found.below = self._attacked, lambda: learned_rows(self.tables)
         found.beside = tuple(
             replace(column, name=f"{other}.{column.name}", order=None, role=_beside(column.role))
             for other in list(config.views)[1:]
@@ -411,11 +413,6 @@ class Pipeline(NotebookResult, Run[Sources]):
         return self.person.give_away
 
     @property
-    def promise(self) -> str:
-        """Formal promises of the configuration, where a run has a secret seed."""
-        return self.person.promises.names
-
-    @property
     def verdict(self) -> Verdict:
         """The gate's verdict on all tables together: the worst of the tables and of the references.
 
@@ -437,23 +434,24 @@ class Pipeline(NotebookResult, Run[Sources]):
 
         Columns of other tables than the person table have the table's name.
         """
-        person = decided_roles(self.person.config, self.person.table)
-        for name, table in self.sources.tables.items():
-            if name == self.config.links.person:
-                continue
-            found = decided_roles(self.config.views[name], table, self.config.generalized_below(name))
-            undecided, excluded, kept, suspected = (
-                tuple(f"{name}.{column}" for column in columns)
-                for columns in (found.undecided, found.excluded, found.as_they_are, found.suspected)
-            )
-            person = replace(
-                person,
-                undecided=(*person.undecided, *undecided),
-                excluded=(*person.excluded, *excluded),
-                as_they_are=(*person.as_they_are, *kept),
-                suspected=(*person.suspected, *suspected),
-            )
-        return person
+        person, config = decided_roles(self.person.config, self.person.table), self.config
+        others = {
+            name: decided_roles(view, self.sources.tables[name], config.generalized_below(name))
+            for name, view in config.views.items()
+            if name != config.links.person
+        }
+
+        def of_all(role: str) -> tuple[str, ...]:
+            below = (f"{name}.{column}" for name, found in others.items() for column in getattr(found, role))
+            return (*getattr(person, role), *below)
+
+        return replace(
+            person,
+            undecided=of_all("undecided"),
+            excluded=of_all("excluded"),
+            as_they_are=of_all("as_they_are"),
+            suspected=of_all("suspected"),
+        )
 
     @cached_property
     def released(self) -> Mapping[str, Table]:
@@ -476,7 +474,6 @@ class Pipeline(NotebookResult, Run[Sources]):
         ]
 
     def _evaluate_together(self) -> None:
-        """Let the trials of every linked table know the evaluation of all."""
         if not self.config.is_linked:
             return
         for table in self.tables.values():

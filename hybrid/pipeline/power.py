@@ -113,8 +113,6 @@ def _tried(
 
 
 class _Gate:
-    """The rules about excesses that pass on the judged table."""
-
     def __init__(self, policy: Policy, evaluation: Evaluation, confidence: Mapping[Criterion | None, float]) -> None:
         self._confidence, self._league = confidence, policy.trust
         self._kind = MetricRules()

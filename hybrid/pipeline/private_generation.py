@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, TypeVar
 
@@ -115,16 +114,9 @@ def _searches(config: RunConfig) -> bool:
     return any(known.get(name, KnownColumn()).values is None and name not in listed for name in learned)
 
 
-@dataclass(frozen=True)
-class PrivateTable(Generated):
-    """Synthetic records, and the account of what they cost."""
-
-    budget: Budget | None = None
-
-
 def drawn_privately(
     config: RunConfig, train: Table, listed: Mapping[str, Array], seed: int, progress: Progress
-) -> PrivateTable:
+) -> Generated:
     """Draw a table that is differentially private.
 
     Of each person, ``train`` has at most ``data.max_rows`` records. Rows without a person could be anybody's and are
@@ -142,7 +134,7 @@ def drawn_privately(
         states = model.draw(n_rows, int(rng_for(seed, "private rows").integers(np.iinfo(np.int32).max))).rows
     spent = (*coded.parts, *(BudgetPart(name, rho) for name, rho in model.spent.items()))
     budget = Budget(options.epsilon, options.delta, most, spent)
-    return PrivateTable(_table(coded, states, seed), budget=budget)
+    return Generated(_table(coded, states, seed), budget=budget)
 
 
 def _learned(config: RunConfig, coded: EncodedTable, most: int, seed: int, progress: Progress) -> AccountedModel:

@@ -41,8 +41,7 @@ def reading_memory(config: RunConfig) -> tuple[float, float]:
         file, options = config.config_of(name).data_file, config.source(name)
         if file is None or not reads_parts(file) or not file.info().is_file or "more_than_memory" in options.accept:
             continue
-        n_quasi = sum(column.role is Role.QUASI_IDENTIFIER for column in options.columns.values())
-        need += memory_need(file, options, n_quasi)
+        need += memory_need(file, options, len(options.having(Role.QUASI_IDENTIFIER)))
     most = _FREE_SHARE * available_bytes() if config.anonymize is None else config.anonymize.memory_bytes
     return need, most
 
@@ -50,8 +49,10 @@ def reading_memory(config: RunConfig) -> tuple[float, float]:
 def refuse_too_large(config: RunConfig) -> bool:
     """True if only some people are to be read, since memory does not hold the rows of all.
 
-    Refused if nothing says how many people are wanted.
+    Of linked tables alone. Refused if nothing says how many people are wanted.
     """
+    if not config.is_linked:
+        return False
     need, most = reading_memory(config)
     if need <= most:
         return False
@@ -92,7 +93,6 @@ def read_people(config: RunConfig, seed: int) -> tuple[Sources, dict[str, int]]:
 
 
 def _chosen(config: RunConfig, keys: Mapping[str, Table], seed: int) -> tuple[dict[str, Mask], dict[str, int]]:
-    """Rows of each table that belong to the chosen people; rows without a parent where they are left out."""
     first, *others = config.views
     people, used = len(keys[first]), config.split.rows
     assert used is not None

@@ -86,10 +86,6 @@ def accountable() -> list[str]:
     return [name for name, generator in REGISTRY.items() if "rho" in generator.Options.model_fields]
 
 
-def _weights(config: RunConfig) -> list[str]:
-    return [name for name, column in config.data.columns.items() if column.role is Role.WEIGHT]
-
-
 def _kindless(config: RunConfig) -> list[str]:
     columns = config.data.columns.items()
     return [name for name, one in columns if one.role.is_learned and one.role is not Role.WEIGHT and one.kind is None]
@@ -179,7 +175,7 @@ FEATURES: dict[str, Callable[[RunConfig], bool | Sequence[Words]]] = {
     "protect": lambda c: c.protection is not None,
     "risk": lambda c: c.risk is not None,
     "risk.model but leaky": lambda c: [c.risk.model] if c.risk is not None and c.risk.model != "leaky" else [],
-    "role weight": _weights,
+    "role weight": lambda c: c.data.having(Role.WEIGHT),
     "sample": lambda c: c.sample.method != "none",
     "sample of labels": lambda c: c.sample.effective.method != "none",
     "sample.by: equivalence_class": lambda c: c.sample.method == "stratified" and c.sample.by == "equivalence_class",
@@ -560,12 +556,9 @@ REFUSALS: dict[str, dict[str, tuple[str, str]]] = {
     },
     BELOW: {
         "anonymize.technique": (
-            "anonymize.technique: quasi-identifiers of other tables than the person table are generalized",
+            "anonymize.technique: groups of about k persons hold fewer than k with the same labels in rows below them; "
+            "quasi-identifiers of other tables than the person table go with generalization",
             "leave technique out, or give them the role sensitive or insensitive",
-        ),
-        "anonymize.engine": (
-            "anonymize.engine: {0} knows no labels of the person above a row",
-            "use anonymize.engine: exact",
         ),
     },
 }

@@ -30,12 +30,11 @@ def with_identifiers(run: TableRun, table: Table, rows: int = 0, persons: int = 
 
 def drawn_in_parts(run: TableRun) -> DrawnInParts:
     """Sample of the rows of all parts."""
-    before, options = run.anonymization, run.config.synthesize
-    generation, rows, part_rows = run.generation, options.rows, options.part_rows
+    rows, part_rows = run.config.synthesize.rows, run.config.synthesize.part_rows
     assert not isinstance(rows, str) and part_rows is not None
 
     def draw(rows: int, number: int) -> Generated:
-        return generation.again(rows, number).drawn(before)
+        return run.generation.again(rows, number).drawn()
 
     known = {"train": run.train, "control": run.control}
     return draw_in_parts(rows, part_rows, draw, partial(with_identifiers, run), known, run.progress, said(run))

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import datetime
-from collections.abc import Collection, Sequence
+from collections.abc import Collection
 from typing import TYPE_CHECKING, Annotated
 
 from pydantic import StringConstraints
@@ -34,25 +34,12 @@ class RolesOptions(Options):
 
 
 def refuse_undecided(config: RunConfig) -> None:
-    """Refuse a release while a person has not decided the role of every column.
+    """Refuse a release while a person has not decided the role of every column of every table.
 
     One problem names the missing section ``roles`` and all undecided columns.
     """
-    refuse_undecided_columns(config.roles, undecided_columns(config))
-
-
-def undecided_columns(config: RunConfig) -> tuple[str, ...]:
-    """Columns that the configuration names without a decided role."""
-    return _having(config, Role.UNDECIDED)
-
-
-def _having(config: RunConfig, role: Role) -> tuple[str, ...]:
-    return tuple(name for name, column in config.data.columns.items() if column.role is role)
-
-
-def refuse_undecided_columns(roles: RolesOptions | None, undecided: Sequence[str]) -> None:
-    """Refuse a release without a decision, or with these columns undecided."""
-    missing = [] if roles is not None else ["roles.decided_by is not set"]
+    undecided = undecided_in_tables(config)
+    missing = [] if config.roles is not None else ["roles.decided_by is not set"]
     if undecided:
         missing.append(f"undecided columns: {', '.join(undecided)}")
     if missing:
@@ -62,6 +49,14 @@ def refuse_undecided_columns(roles: RolesOptions | None, undecided: Sequence[str
                 f"give each of them a role ({CHOICES}), then add roles: {{decided_by: NAME, date: YYYY-MM-DD}}",
             )
         )
+
+
+def undecided_in_tables(config: RunConfig) -> list[str]:
+    """Undecided columns of all tables about people; those of linked tables have the names of their tables."""
+    views = config.views.items()
+    return [
+        f"{name}.{column}" if name else column for name, view in views for column in view.data.having(Role.UNDECIDED)
+    ]
 
 
 def refuse_without_person(config: RunConfig, table: Table) -> None:
@@ -113,8 +108,8 @@ def decided_roles(config: RunConfig, table: Table, below: Collection[str] = ()) 
     return DecidedRoles(
         decided_by=None if config.roles is None else config.roles.decided_by,
         date=None if config.roles is None else config.roles.date.isoformat(),
-        undecided=undecided_columns(config),
-        excluded=_having(config, Role.EXCLUDED),
+        undecided=config.data.having(Role.UNDECIDED),
+        excluded=config.data.having(Role.EXCLUDED),
         as_they_are=() if noisy else tuple(evidence),
         suspected=tuple(name for name, found in (evidence | masked).items() if found is not None and found.strong),
         repeating=without_person(config, table),

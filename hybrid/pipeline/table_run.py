@@ -27,12 +27,12 @@ from hybrid.pipeline.conditions import Selection, selection
 from hybrid.pipeline.config import SINGLE
 from hybrid.pipeline.constraint_rules import fitted_rules
 from hybrid.pipeline.early_refusals import refuse_early
-from hybrid.pipeline.filtering import Filtered, FilteredTable, control_halves, filtered
-from hybrid.pipeline.generation import Generated, Generation
+from hybrid.pipeline.filtering import control_halves, filtered
+from hybrid.pipeline.generation import Filtered, Generated, Generation
 from hybrid.pipeline.in_parts import DrawnInParts
 from hybrid.pipeline.inputs import Inputs, WarehouseInputs
 from hybrid.pipeline.links import naming
-from hybrid.pipeline.private_generation import PrivateTable, account_of_run, drawn_privately, paid
+from hybrid.pipeline.private_generation import account_of_run, drawn_privately, paid
 from hybrid.pipeline.promises import Promises
 from hybrid.pipeline.protection import protected, static_columns, training_hierarchies
 from hybrid.pipeline.released_rows import drawn_in_parts, with_identifiers
@@ -70,6 +70,8 @@ class TableRun(Run[Inputs]):
     """Whether the columns were decided on a larger table, of which this one's records are a sample."""
     name = SINGLE
     """Of the table; none of a single one."""
+    is_one_of_several = False
+    """Whether people have rows in other tables, too: then they are attacked with all of their rows."""
     below: Callable[[], Table] | None = None
     """Summary of people's rows in linked tables, which the transition of the person table reads."""
     behind = ""
@@ -177,7 +179,6 @@ class TableRun(Run[Inputs]):
 
     @cached_property
     def _kept(self) -> Table:
-        """The training records that a removal leaves."""
         return without_removed(self.parts.train, removal_of(self.config.risk), self.seed)
 
     @property
@@ -367,11 +368,9 @@ class TableRun(Run[Inputs]):
             return self._drawn_privately()
         if self.config.synthesize.part_rows is not None:
             return self._drawn_in_parts()
-        generation, before = self.generation, self.anonymization
-        return self._stage(SYNTHESIZE.name, lambda: generation.drawn(before))
+        return self._stage(SYNTHESIZE.name, self.generation.drawn)
 
     def _drawn_in_parts(self) -> DrawnInParts:
-        """Sample of the rows of all parts, which no store keeps."""
         self.progress(SYNTHESIZE.name, 0, None)
         with self.recorder.stage(SYNTHESIZE.name):
             return drawn_in_parts(self)
@@ -395,12 +394,12 @@ class TableRun(Run[Inputs]):
         options = self.config.synthesize.filter
         if options is None:
             return self.drawn
-        control, before, drawn = self.control_halves[0], self.anonymization, self.drawn
+        control, drawn = self.control_halves[0], self.drawn
         if control is None:
             raise ConfigError("synthesize.filter needs control records", hint="set split.control, such as 0.3")
 
         def again(rows: int, attempt: int) -> Table:
-            return self.generation.again(rows, attempt).drawn(before).table
+            return self.generation.again(rows, attempt).drawn().table
 
         train, seed = self.train, self.split_seed
         return self._stage(FILTER.name, lambda: filtered(drawn, train, control, options, seed, again))
@@ -413,12 +412,12 @@ class TableRun(Run[Inputs]):
     @property
     def filtered(self) -> Filtered | None:
         """Rows that the filter left out; None without one."""
-        return self.generated.filtered if isinstance(self.generated, FilteredTable) else None
+        return self.generated.filtered
 
     @property
     def budget(self) -> Budget | None:
         """Account of the synthetic table; None without a privacy budget."""
-        return self.drawn.budget if isinstance(self.drawn, PrivateTable) else None
+        return self.drawn.budget
 
     @property
     def all_rows(self) -> AllRows | None:
@@ -445,20 +444,9 @@ class TableRun(Run[Inputs]):
 
     @cached_property
     def generation(self) -> Generation:
-        return Generation(
-            self.config,
-            self.learned,
-            self.inputs.domains,
-            self.seed,
-            self.store,
-            self.progress,
-            self.static,
-            self.rules,
-            self.selection,
-            self.inputs.beside.totals,
-            only_kept=self.origin is not None,
-            models=None if self.config.synthesize.part_rows is None and not self.keeps_model else {},
-        )
+        once = self.config.synthesize.part_rows is None and not self.keeps_model
+        only_kept = self.origin is not None
+        return Generation(self, self.config, self.selection, only_kept=only_kept, models=None if once else {})
 
     def with_training(self, table: Table, seed: int, drawn: float | None = None) -> Self:
         """The same configuration for other training records; control records are those of the filter alone.
@@ -493,7 +481,7 @@ class TableRun(Run[Inputs]):
     @property
     def released_rows(self) -> int:
         """Rows of the table to release."""
-        return len(self.synthetic) if self.all_rows is None else self.all_rows.rows
+        return len(self.generated.table) if self.all_rows is None else self.all_rows.rows
 
     @cached_property
     def promises(self) -> Promises:

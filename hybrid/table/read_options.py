@@ -52,3 +52,7 @@ class ReadOptions(Options):
     a Parquet file, more_than_memory: it is read although it seems to take more than is free."""
     unlisted: Literal["insensitive", "error"] = "insensitive"
     """What a column of the data that is not named under ``columns`` is."""
+
+    def having(self, role: Role) -> tuple[str, ...]:
+        """Columns that are named with a role, in their order."""
+        return tuple(name for name, column in self.columns.items() if column.role is role)

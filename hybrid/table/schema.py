@@ -96,11 +96,6 @@ class Schema:
         return self.having(Role.IDENTIFIER)
 
     @property
-    def undecided(self) -> list[str]:
-        """Names of the columns whose role a person has to decide."""
-        return self.having(Role.UNDECIDED)
-
-    @property
     def quasi_identifiers(self) -> list[str]:
         """Names of the quasi-identifiers."""
         return self.having(Role.QUASI_IDENTIFIER)

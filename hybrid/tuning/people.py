@@ -51,8 +51,7 @@ class TuningPeople:
 
         ``seed`` is that of the split; by default that which the private zone keeps, or keeps from now on.
         """
-        too_large = config.is_linked and refuse_too_large(config)
-        sources = read_people(config, seed or 0)[0] if too_large else read_sources(config)
+        sources = read_people(config, seed or 0)[0] if refuse_too_large(config) else read_sources(config)
         table = sources.tables[config.links.person]
         split_seed = keep_split(zone, config, table) if seed is None else seed
         parts = Inputs(config, Recorder(), progress, table).split(split_seed)

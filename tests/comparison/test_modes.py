@@ -17,7 +17,7 @@ from hybrid.comparison.plan import load_plan
 from hybrid.comparison.private_draws import spent_together
 from hybrid.comparison.schedule import expand, schedule
 from hybrid.pipeline.config import load_config
-from hybrid.pipeline.guarantees import NOTHING
+from hybrid.pipeline.promises import NOTHING
 from hybrid.pipeline.table_run import TableRun
 from hybrid.privacy.accounting import delta_of, rho_for
 

@@ -19,8 +19,8 @@ from hybrid.jobs.release import release
 from hybrid.jobs.start import configuration, run
 from hybrid.pipeline import table_run
 from hybrid.pipeline.assessment import Assessment
+from hybrid.pipeline.generation import Generated
 from hybrid.pipeline.pipeline import Pipeline
-from hybrid.pipeline.private_generation import PrivateTable
 from hybrid.pipeline.table_run import TableRun
 from hybrid.privacy.accounting import rho_for
 from hybrid.publication.ledger import Ledger
@@ -34,14 +34,14 @@ CHEAP = {"metrics": ["column_shapes"]}
 
 
 @pytest.fixture(scope="module")
-def drawn() -> PrivateTable:
+def drawn() -> Generated:
     found = TableRun(configuration({**content(), "policy": None}, people(300, 1))).drawn
-    assert isinstance(found, PrivateTable)
+    assert found.budget is not None
     return found
 
 
 @pytest.fixture
-def clinic(tmp_path: Path, drawn: PrivateTable, monkeypatch: pytest.MonkeyPatch) -> Path:
+def clinic(tmp_path: Path, drawn: Generated, monkeypatch: pytest.MonkeyPatch) -> Path:
     """A clinic in the working directory, whose draws take no time."""
     monkeypatch.chdir(tmp_path)
     write_clinic(tmp_path, people(300, 1), TWICE, evaluate=CHEAP)

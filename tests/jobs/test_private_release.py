@@ -25,8 +25,8 @@ from hybrid.jobs.places import Places
 from hybrid.jobs.release import release
 from hybrid.jobs.start import configuration, run
 from hybrid.pipeline import table_run
+from hybrid.pipeline.generation import Generated
 from hybrid.pipeline.pipeline import Pipeline
-from hybrid.pipeline.private_generation import PrivateTable
 from hybrid.pipeline.table_run import TableRun
 from hybrid.publication.certificate import Acceptance
 from hybrid.publication.difference import verdict_of
@@ -48,11 +48,11 @@ SECRET = "wardofone"
 
 
 @pytest.fixture(scope="module")
-def drawn() -> PrivateTable:
+def drawn() -> Generated:
     """A table of the real generator, with its account."""
     chosen = configuration({**content(), "policy": None}, people(400, 1))
     found = TableRun(chosen).drawn
-    assert isinstance(found, PrivateTable)
+    assert found.budget is not None
     return found
 
 
@@ -63,7 +63,7 @@ def released(folder: Path, frame: pd.DataFrame, monkeypatch: pytest.MonkeyPatch,
 
 
 @pytest.fixture(scope="module")
-def three(drawn: PrivateTable, tmp_path_factory: pytest.TempPathFactory) -> Iterator[dict[str, Path]]:
+def three(drawn: Generated, tmp_path_factory: pytest.TempPathFactory) -> Iterator[dict[str, Path]]:
     """Releases of one drawn table from a source, its neighbour without a person, and people all unlike."""
     base = tmp_path_factory.mktemp("zones")
     whole = people(400, 1)
@@ -253,7 +253,7 @@ def test_tags_are_in_the_ledger_alone(three: dict[str, Path]) -> None:
 
 
 def test_night_keeps_a_release_of_the_same_records_and_draws_for_others(
-    three: dict[str, Path], drawn: PrivateTable, monkeypatch: pytest.MonkeyPatch
+    three: dict[str, Path], drawn: Generated, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     folder = three["neighbour"].parents[1]
     monkeypatch.chdir(folder)

@@ -6,6 +6,7 @@ import datetime
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pandas as pd
 import pyarrow as pa
 import pytest
@@ -82,6 +83,24 @@ def test_a_changed_role_gets_a_hierarchy_and_is_decided(draft: Draft, frame: pd.
     table = read_frame(frame, config.data)
     assert set(load_hierarchies(table, config.hierarchy_sources)) == {"age", "sex", "a.b"}
     assert draft.undo() and draft.columns["a.b"].role == "insensitive" and not draft.undo()
+
+
+def test_what_was_declared_of_a_column_goes_with_it(tmp_path: Path) -> None:
+    rng, n = np.random.default_rng(2), 300
+    born = pd.Timestamp("1940-01-01") + pd.to_timedelta(rng.integers(0, 20_000, n), "D")
+    joined = born + pd.to_timedelta(rng.integers(6_000, 16_000, n), "D")
+    town = rng.integers(0, 20, n)
+    people = {"birth_date": born, "customer_since": joined, "town": [f"T{at}" for at in town]}
+    people["county"] = [f"C{at % 4}" for at in town]
+    pd.DataFrame(people).to_csv(tmp_path / "people.csv", index=False)
+    draft = hybrid.guess(tmp_path / "people.csv")
+    order, places = {"le": ["birth_date", "customer_since"]}, {"combinations": ["county", "town"]}
+    assert draft["constraints"] == [places, order]
+    draft.columns["town"].role = "excluded"
+    assert draft["constraints"] == [order]
+    draft.columns["customer_since"].role = "identifier"
+    assert draft["constraints"] is None
+    assert draft.undo() and draft.undo() and draft["constraints"] == [places, order]
 
 
 def test_keys_are_set_removed_and_undone(draft: Draft) -> None:

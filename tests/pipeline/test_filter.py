@@ -16,7 +16,7 @@ from hybrid.cli import main
 from hybrid.evaluation import EvaluateOptions, Measure, evaluate
 from hybrid.lab.leak import known_leak
 from hybrid.pipeline.config import RunConfig, load_config, parse_config
-from hybrid.pipeline.filtering import FilteredTable, control_halves, filtered
+from hybrid.pipeline.filtering import control_halves, filtered
 from hybrid.pipeline.generation import Generated, learned_again
 from hybrid.pipeline.risk import KnownLeak, RiskOptions
 from hybrid.pipeline.table_run import TableRun
@@ -42,7 +42,7 @@ def leaky(people: tuple[Table, ...], share: float) -> KnownLeak:
     return known_leak(people[0], people[3], RiskOptions(model="leaky", leak=share), 1)
 
 
-def dropped(people: tuple[Table, ...], share: float, **options: Any) -> FilteredTable:
+def dropped(people: tuple[Table, ...], share: float, **options: Any) -> Generated:
     chosen = FilterOptions.model_validate({"action": "drop", **options})
     return filtered(Generated(leaky(people, share).table), people[0], people[1], chosen, 1, no_more)
 

@@ -18,8 +18,8 @@ from hybrid.anonymize.result import AnonymizedTable
 from hybrid.evaluation.measure import Evaluation
 from hybrid.hierarchy.build import from_rows
 from hybrid.pipeline.config import load_config
-from hybrid.pipeline.guarantees import promises
 from hybrid.pipeline.privacy_statements import PREFIX, StatementBasis
+from hybrid.pipeline.promises import promises
 from hybrid.pipeline.table_run import TableRun
 from hybrid.publication.guarantee import guarantee_sentence
 from hybrid.table import Column, Kind, Role, Schema, Table

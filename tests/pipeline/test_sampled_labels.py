@@ -12,8 +12,8 @@ import pytest
 from hybrid.pipeline.amplification import delta_of_large_class, delta_of_sampling_last
 from hybrid.pipeline.config import RunConfig
 from hybrid.pipeline.config_file import overridden
-from hybrid.pipeline.guarantees import promises
 from hybrid.pipeline.privacy_statements import StatementBasis
+from hybrid.pipeline.promises import promises
 from hybrid.pipeline.sampled_labels import explain
 from hybrid.sample import SampleOptions
 from hybrid.table import Column, Kind, Role, Schema

@@ -13,7 +13,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from hybrid.base.errors import ConfigError, DataError
+from hybrid.pipeline.config import load_config
 from hybrid.pipeline.links import LinkOptions
+from hybrid.pipeline.pipeline import Pipeline
 from hybrid.pipeline.starter import GuessedLinks, guess_links, read_database, read_folder
 from hybrid.pipeline.starter.column_names import denotes_people, name_likeness
 from hybrid.pipeline.starter.guessed_roles import evidence_of
@@ -313,3 +315,21 @@ def test_members_of_a_household_and_taught_subjects(tmp_path: Path) -> None:
     people = table(subject=[f"S-{at % 12:02d}" for at in range(900)], doctor_id=["Meyer", "Ott", "Roth"] * 300)
     found = {name: evidence_of(people.schema[name], people.frame[name]) for name in people.schema.names}
     assert all(one is not None and not one.partial for one in found.values())
+
+
+def test_dates_in_order_are_declared_and_nothing_ends_before_it_begins(tmp_path: Path) -> None:
+    rng, n, m = np.random.default_rng(4), 300, 900
+    begins = pd.Timestamp("2025-09-01") + pd.to_timedelta(rng.integers(0, 280, m), "D")
+    days = rng.geometric(0.4, m)
+    pupils = {"pupil_id": [f"S{at:04d}" for at in range(n)], "sex": rng.choice(["f", "m"], n)}
+    absences = {"pupil_id": [f"S{at:04d}" for at in rng.integers(n, size=m)], "from": begins}
+    absences |= {"until": begins + pd.to_timedelta(days - 1, "D"), "hours": 6 * days}
+    for name, columns in (("pupils", pupils), ("absences", absences)):
+        pd.DataFrame(columns).to_csv(tmp_path / f"{name}.csv", index=False)
+    guessed = guess_links(read_folder(tmp_path))
+    guessed.write(tmp_path / "config.yaml")
+    config = load_config(tmp_path / "config.yaml", {"split.control": 0})
+    assert [one.columns for one in config.views["absences"].constraints] == [("from", "until")]
+    drawn = Pipeline(config, seed=1).released["absences"].frame
+    lasting = (drawn["until"] - drawn["from"]).dt.days + 1
+    assert lasting.min() >= 1 and np.corrcoef(lasting, drawn["hours"].astype(float))[0, 1] > 0.8

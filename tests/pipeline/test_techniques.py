@@ -21,8 +21,8 @@ from hybrid.evaluation.measure import Evaluation
 from hybrid.pipeline.check import diagnose
 from hybrid.pipeline.config import RunConfig, load_config, parse_config
 from hybrid.pipeline.early_refusals import too_great_k
-from hybrid.pipeline.guarantees import promises
 from hybrid.pipeline.privacy_statements import StatementBasis
+from hybrid.pipeline.promises import promises
 from hybrid.publication.gate import judge
 from hybrid.publication.guarantee import NO_CLAIM, NO_CLAIM_BEYOND, UNKNOWN, guarantee_sentence, technique_sentences
 from hybrid.publication.policy import load_policy

@@ -97,7 +97,6 @@ class NameVocabulary:
 
 
 def _split_compound(word: str, known: frozenset[str], last: frozenset[str]) -> Phrase | None:
-    """Split a word without gaps into two or three known ones, of which the last is a number or a name."""
     for end in sorted(last, key=len, reverse=True):
         head = word.removesuffix(end)
         if head == word or len(end) < _SHORTEST:

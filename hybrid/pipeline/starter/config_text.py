@@ -57,7 +57,6 @@ def secrets_of(table: Table, columns: Sequence[GuessedColumn]) -> list[str]:
 
 
 def _comes_first(determining: str, determined: str, names: Sequence[str], table: Table) -> bool:
-    """False for the first of two columns that determine each other."""
     equal = table.frame[determining].nunique(dropna=False) == table.frame[determined].nunique(dropna=False)
     return not equal or names.index(determining) < names.index(determined)
 
@@ -273,7 +272,7 @@ def constraint_lines(suggestions: Sequence[Suggestion]) -> Iterator[str]:
     sure, asked = ([one for one in suggestions if one.sure is wanted] for wanted in (True, False))
     if sure:
         yield "constraints:"
-        yield "  # review: places that lie in one another; a released row has a town of its own state, and so on"
+        yield "  # review: places that lie in one another, and dates in their order; every released row keeps them"
         yield from (f"  - {one.constraint.text}{_remark(one)}" for one in sure)
     if asked:
         yield "# review: no row of the file breaks these, or as few as said. Remove the # of those that every released"
@@ -296,7 +295,7 @@ def constraints_note(suggestions: Sequence[Suggestion]) -> Iterator[str]:
     sure, asked = ([one for one in suggestions if one.sure is wanted] for wanted in (True, False))
     for one in sure:
         names = listed(one.constraint.columns)
-        yield f"{names} lie in one another: declared under constraints, so that they stay together"
+        yield f"{names} belong together: declared under constraints, so that every released row keeps it"
     nearly = sum(one.broken > 0 for one in asked)
     if asked:
         rules = "1 rule holds" if len(asked) == 1 else f"{len(asked)} rules hold"

@@ -13,7 +13,7 @@ from hybrid.pipeline.starter.config_text import AskedTable, constraints_note, ho
 from hybrid.pipeline.starter.guessed_roles import GuessedRole, person_key, repeats
 from hybrid.pipeline.starter.person_numbers import people_again, second_people
 from hybrid.pipeline.starter.reading import guess_frame_reading, guess_reading
-from hybrid.pipeline.starter.suggested_constraints import with_places
+from hybrid.pipeline.starter.suggested_constraints import with_sure
 from hybrid.pipeline.starter.write import GuessedConfig, guess_rules
 from hybrid.table import Role, Table
 from hybrid.table.data_options import DataOptions
@@ -57,7 +57,6 @@ def guess_config(path: Path, sheet: str | None = None) -> GuessedConfig:
 
 
 def _labelled_numbers(table: Table, book: Codebook) -> list[str]:
-    """Columns of numbers, of which some have labels."""
     numbers = [one.name for one in table.schema if one.kind.is_number]
     return [name for name in numbers if table.frame[name].isin(list(book.labels.get(name, ()))).any()]
 
@@ -81,7 +80,6 @@ def _repeating(table: Table, roles: dict[str, GuessedRole]) -> Sequence[str]:
 
 
 def _numbers_people(name: str) -> bool:
-    """True for names of numbers of people, such as employee_number; not of staff, who serve many people."""
     words, known = set(vocabulary().split(name)), vocabulary()
     return identity_of(name) == "number" and bool(words & known.people) and not words & known.staff
 
@@ -124,7 +122,7 @@ def _guessed(path: Path | None, options: DataOptions, table: Table) -> GuessedCo
             if len(texts) and ambiguous_dates(list(texts), column.format.date_format):
                 notes.append(f"{column.name}: day and month could be swapped; its format is a guess")
     named = named_as_read(table, columns)
-    constraints = with_places(table, columns, discover(people.only(named)))
+    constraints = with_sure(table, columns, discover(people.only(named)))
     if len(named) > MOST_COLUMNS:
         notes.append(f"no constraints between columns were looked for: more than {MOST_COLUMNS} columns")
     notes += constraints_note(constraints)

@@ -369,7 +369,6 @@ def _are_unreadable_numbers(column: Column, values: pd.Series) -> bool:
 
 
 def _years(values: pd.Series) -> float:
-    """Years that the middle nine tenths of the dates span."""
     low, high = values.dropna().quantile([0.05, 0.95])
     return float((high - low).days) / 365.25
 

@@ -41,7 +41,7 @@ from hybrid.pipeline.starter.config_text import (
 from hybrid.pipeline.starter.guessed_roles import GuessedRole, role_by_name
 from hybrid.pipeline.starter.reading import FoundTable, Place
 from hybrid.pipeline.starter.references import Reference, ReferenceTree, find_key, find_references, find_tree
-from hybrid.pipeline.starter.suggested_constraints import constraints_across, implied_orders, person_rows, with_places
+from hybrid.pipeline.starter.suggested_constraints import constraints_across, implied_orders, person_rows, with_sure
 from hybrid.pipeline.starter.write import Guess, anonymize_lines
 from hybrid.table import Kind, Role, Schema, Table
 from hybrid.table.dependencies import unique_share
@@ -253,12 +253,10 @@ def _of_event(guessed: GuessedColumn) -> GuessedColumn:
 
 
 def _owner_columns(tree: ReferenceTree) -> set[tuple[str, str]]:
-    """Columns of tables of pairs that hold the key of the owner."""
     return {(one.through.table, one.through.owner) for one in tree.parents.values() if one.through is not None}
 
 
 def _further_reference(guessed: GuessedColumn, to: Reference, *, owner: bool) -> GuessedColumn:
-    """A second reference to a table of persons."""
     leads = (
         "the release holds one owner of each row, and others at random"
         if owner
@@ -293,7 +291,7 @@ def _with_persons(
 
 
 def _constraints(table: Table, columns: Sequence[GuessedColumn]) -> tuple[Suggestion, ...]:
-    return tuple(with_places(table, columns, discover(table.only(named_as_read(table, columns)))))
+    return tuple(with_sure(table, columns, discover(table.only(named_as_read(table, columns)))))
 
 
 def _paths(one: GuessedTable, folder: Path) -> dict[str, Path]:

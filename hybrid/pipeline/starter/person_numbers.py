@@ -105,7 +105,6 @@ def _codes(table: Table, names: Sequence[str]) -> Array:
 
 
 def _collisions(codes: Array) -> float:
-    """Probability that two rows have the same value."""
     _, counts = np.unique(codes, return_counts=True)
     return float((counts * (counts - 1)).sum()) / max(len(codes) * (len(codes) - 1), 1)
 

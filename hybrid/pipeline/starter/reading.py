@@ -157,7 +157,6 @@ def _guess_csv(path: Path) -> DataOptions:
 
 
 def _encoding(path: Path) -> str:
-    """Encoding of a text file, of which every byte is looked at."""
     with path.open("rb") as file:
         mark = file.read(2)
     if mark in UTF_16:
@@ -334,7 +333,6 @@ def read_database(url_env: str, schema: str | None = None, only: Sequence[str] =
 
 
 def _read_all(places: Mapping[str, T], read: Callable[[T], FoundTable]) -> dict[str, FoundTable]:
-    """Tables by their names; all that cannot be read are named at once."""
     tables: dict[str, FoundTable] = {}
     problems: list[Problem] = []
     for name, place in places.items():

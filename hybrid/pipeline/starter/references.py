@@ -274,7 +274,6 @@ def _chosen(
 
 
 def _rank(one: Reference) -> tuple[bool, float, bool, int]:
-    """Order of references of one column, the best one last."""
     return one.declared, one.likeness, named_after(one.key, one.parent), -one.childless
 
 

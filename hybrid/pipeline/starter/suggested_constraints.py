@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Container, Iterator, Mapping, Sequence
 from dataclasses import replace
 from itertools import combinations
 
@@ -52,11 +52,20 @@ def nested_places(table: Table, columns: Sequence[GuessedColumn]) -> list[Sugges
     return [Suggestion(one, 0, sure=True) for one in found]
 
 
-def with_places(table: Table, columns: Sequence[GuessedColumn], found: Sequence[Suggestion]) -> list[Suggestion]:
-    """Suggestions of :func:`nested_places`, and those found that are not about the same places."""
+def with_sure(table: Table, columns: Sequence[GuessedColumn], found: Sequence[Suggestion]) -> list[Suggestion]:
+    """Suggestions of :func:`nested_places`, and those found that are not about the same places.
+
+    Dates of columns with a role that are in order in every row are sure: no absence ends before it begins.
+    """
     places = nested_places(table, columns)
     joined = [set(one.constraint.columns) for one in places]
-    return [*places, *(one for one in found if not any(set(one.constraint.columns) <= names for names in joined))]
+    dates = {one.column.name for one in columns if one.column.kind.is_temporal and one.role.role.is_learned}
+    others = (one for one in found if not any(set(one.constraint.columns) <= names for names in joined))
+    return [*places, *(replace(one, sure=_in_order(one, dates)) for one in others)]
+
+
+def _in_order(one: Suggestion, dates: Container[str]) -> bool:
+    return isinstance(one.constraint, Le) and not one.broken and all(name in dates for name in one.constraint.le)
 
 
 def _agreement(frame: pd.DataFrame, large: str, small: str) -> float:

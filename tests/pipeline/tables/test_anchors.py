@@ -11,7 +11,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from hybrid.constraints import Rules
-from hybrid.pipeline.child_draw import DATED_ROUNDS, Anchor, Bounds, _held, find_anchors, find_floors
+from hybrid.pipeline.child_draw import DATED_ROUNDS, SELDOM, Anchor, Bounds, _held, find_anchors, find_floors
 from hybrid.pipeline.config import parse_config
 from hybrid.pipeline.pipeline import Pipeline
 from hybrid.table import Table
@@ -129,6 +129,18 @@ def test_one_row_before_its_parent_and_few_rows_bound_none() -> None:
     assert find_floors(rows, parents, owners, ()) == []
     some = np.arange(20)
     assert find_floors(rows.take(some + 10), parents, owners[some + 10], ()) == []
+
+
+def test_an_order_that_few_of_many_rows_could_break_is_no_chance() -> None:
+    """Most accounts are old, and few payments of this year would be before the opening of another account."""
+    rng, n, new = np.random.default_rng(3), 2_000, 60
+    starts, owners = np.where(np.arange(n) < new, rng.integers(6_000, 6_100, n), 0), np.repeat(np.arange(n), 6)
+    gaps = rng.integers(6_050, 6_150, 6 * n) - starts[owners]
+    gaps[: 6 * new] = rng.integers(0, 100, 6 * new)
+    parents, rows = _tables(list(starts), list(gaps), list(owners))
+    others = rng.permutation(6 * n)
+    assert 0 < (starts[owners] + gaps < starts[owners[others]]).mean() < SELDOM
+    assert [(one.column, one.parent) for one in find_floors(rows, parents, owners, ())] == [("day", "start")]
 
 
 def test_who_opens_an_account_on_the_day_of_joining_does_so_in_a_protected_table(tmp_path: Path) -> None:
