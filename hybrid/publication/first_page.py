@@ -130,8 +130,9 @@ def answer(verdict: Verdict) -> str:
     """Meaning of a verdict, for the person who decides."""
     match verdict.status:
         case "pass":
+            above = sentence("answer.pass.above") if any(check.is_above_by_chance for check in verdict.checks) else ""
             smaller = any(check.accepted for check in verdict.checks)
-            return sentences(sentence("answer.pass"), sentence("answer.pass.accepted") if smaller else "")
+            return sentences(sentence("answer.pass"), above, sentence("answer.pass.accepted") if smaller else "")
         case "block":
             return sentences(sentence("answer.block"), *about(verdict))
         case "review":

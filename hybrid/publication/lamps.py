@@ -270,7 +270,7 @@ def _leak(check: Check) -> Sentence:
             return sentence("leak.allowed")
         case "not ruled out" if low > 0:
             return sentence("leak.uncertain")
-        case "not ruled out" if check.measured is not None and check.limit is not None and check.measured > check.limit:
+        case "not ruled out" if check.is_above_by_chance:
             return sentence("leak.far_more" if _beyond(check) > FORBIDDEN else "leak.more")
         case "not ruled out":
             return sentence("leak.not_ruled_out")

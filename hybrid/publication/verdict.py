@@ -102,6 +102,12 @@ class Check:
             return "not ruled out"
         return self.status
 
+    @property
+    def is_above_by_chance(self) -> bool:
+        """More was measured than is allowed, and the rule is met: it may be chance."""
+        above = self.measured is not None and self.limit is not None and self.measured > self.limit
+        return above and self.standing == "not ruled out"
+
     def proves(self, times: float = 1) -> bool:
         """True where even the low end of its interval is a leak of more than so many times what is allowed."""
         return self.excess is not None and self.limit is not None and self.excess[0] > times * self.limit

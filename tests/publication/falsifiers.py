@@ -12,7 +12,7 @@ from typing import Any
 ROOT = Path(__file__).parents[2]
 
 Falsifiers = Mapping[str, Sequence[str]]
-"""Patterns of sentences, each with the tests that fail if it is false."""
+"""Tests that fail if a sentence is false, by its pattern, or by the name of its template or a beginning of it."""
 
 NO_SENTENCES = (
     "config",
@@ -48,16 +48,29 @@ def patterns_of(sentence: str, falsifiers: Falsifiers) -> list[str]:
     return [pattern for pattern in falsifiers if re.fullmatch(pattern, sentence)]
 
 
+def key_of(template: str, falsifiers: Falsifiers) -> str:
+    """The longest key that a template's name is, or begins with, dot by dot; the name itself without one."""
+    name = template
+    while name and name not in falsifiers:
+        name = name.rpartition(".")[0]
+    return name or template
+
+
 def faults(said: Collection[str], falsifiers: Falsifiers) -> list[str]:
     """Sentences that not exactly one pattern fits, patterns of no sentence, and falsifiers that are no tests."""
     patterns = {sentence: patterns_of(sentence, falsifiers) for sentence in sorted(said)}
     used = {pattern for found in patterns.values() for pattern in found}
-    named = sorted({node for nodes in falsifiers.values() for node in nodes})
     return [
         *(sentence for sentence, found in patterns.items() if len(found) != 1),
         *(pattern for pattern in falsifiers if pattern not in used),
-        *(node for node in named if node.split("::")[1] not in _names_in(node.split("::")[0])),
+        *no_tests(falsifiers),
     ]
+
+
+def no_tests(falsifiers: Falsifiers) -> list[str]:
+    """Falsifiers that are no tests."""
+    named = sorted({node for nodes in falsifiers.values() for node in nodes})
+    return [node for node in named if node.split("::")[1] not in _names_in(node.split("::")[0])]
 
 
 @cache

@@ -284,7 +284,8 @@ def test_the_page_asks_for_an_owner_and_says_what_the_table_is_not_for() -> None
     assert found.unsettled[0].startswith("Nobody answers for the limits yet: the policy default 9 has no owner.")
     assert "Nobody has put a name" in found.unsettled[1]
     assert found.not_for == (
-        "Do not study how plz and ward depend on each other: more of that is lost than the policy allows.",
+        "Do not study how columns depend on each other, least of all plz and ward: more of that is lost than the "
+        "policy allows.",
         "Do not rely on what could not be judged: lost_column.",
     )
     assert first_page(Verdict.of("own 3", (lost,)), Evaluation(()), FACTS).unsettled == ()

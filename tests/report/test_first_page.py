@@ -37,6 +37,8 @@ BROKEN = """[...document.querySelectorAll(".dense th")].filter(one => one.getCli
     const range = document.createRange(); range.selectNodeContents(one); return range.getClientRects().length > 1 })()
 ).map(one => one.textContent)"""
 """What a sheet cuts off, and names of columns that it breaks within the word."""
+TABLES = """[...document.querySelectorAll("table")].filter(one => one.getBoundingClientRect().right > %d)
+    .map(one => one.closest("section").id)"""
 SHEETS = re.compile(rb"/Type\s*/Page\b")
 TO_DETAILS = "report-details.html", "All checks, figures and the method"
 LONG = (
@@ -108,9 +110,24 @@ def test_the_largest_differences_are_said_in_the_data_s_words(
     assert shown is not None and shown["columns"][0][0].name == "age" and len(shown["columns"]) <= content.MOST
 
 
+def test_the_pair_that_is_said_is_the_first_of_the_pairs(full_inputs: ReportInputs) -> None:
+    fell = [
+        {"a": "age", "b": "ward", "train": 0.264, "table": 0.1},
+        {"a": "sex", "b": "ward", "train": 0.2, "table": 0.1},
+    ]
+    words = "age and ward: their link fell from 0.264 to 0.100 (0: none, 1: full)"
+    outcome = Measure(0.164, 0.1, 0.2, 0.0, 100, {"said": words, "pairs": [*fell, {**fell[0], "table": 0.2639}]})
+    found = MetricResult("lost_link", "fidelity", "synthetic", "lower", outcome)
+    inputs = replace(full_inputs, evaluation=Evaluation((*full_inputs.evaluation.metrics, found)))
+    shown = content.SECTION.values(inputs)
+    assert shown is not None
+    assert shown["pairs"] == [("age", "ward", 0.264, 0.1), ("sex", "ward", 0.2, 0.1)]
+    assert words in first(inputs).text
+
+
 def test_columns_and_pairs_that_do_not_differ_are_left_out(full_inputs: ReportInputs, real: Table) -> None:
     same = first(replace(full_inputs, comparison=compare_tables(real, real))).text
-    assert "No column and no pair of columns differs by 0.0005 or more from the data." in same
+    assert "No column differs by 0.0005 or more from the data." in same
     assert "Columns that differ most" not in same
     assert "differs by 0.0005" not in first(full_inputs).text
 
@@ -192,7 +209,7 @@ def test_what_the_table_is_not_for_stands_in_the_verdict_itself() -> None:
     lost = check("lost links", "review", metric="lost_link", subject="plz and ward")
     page = render_report(ReportInputs("run", MADE, "", verdict=Verdict.of("mine 1", (lost,))), FIRST_PAGE)
     box = page.partition('<div class="verdict')[2].partition("</div>")[0]
-    sentence = "Do not study how plz and ward depend on each other"
+    sentence = "Do not study how columns depend on each other, least of all plz and ward"
     assert sentence in box and page.count(sentence) == 1
 
 
@@ -253,6 +270,33 @@ def test_the_longest_pages_print_on_as_few_sheets_as_screens_with_nothing_cut_of
             assert page.evaluate(CUT % (SHEET[0] + 1)) == [], code
             assert page.evaluate("getComputedStyle(document.querySelector('nav')).display") == "none"
             assert page.evaluate("getComputedStyle(document.body).backgroundColor") == "rgb(255, 255, 255)"
+
+
+def test_no_table_of_the_details_is_wider_than_its_sheet(full_inputs: ReportInputs, tmp_path: Path) -> None:
+    file = tmp_path / "report-details.html"
+    estimates = [
+        {
+            "analysis": f"`{outcome}` ~ `age` + `education` + `occupation` + `nationality` + `length_of_stay`",
+            "name": name,
+        }
+        | {"real": (1234.5, 1200.1, 1300.2), "table": (1100.4, 1000.5, 1200.9), "overlap": 0.5, "difference": -2.88}
+        | {"noise": 1.0, "concluded": False}
+        for outcome in ("readmission", "cost")
+        for name in ("occupation = craft-repair", "(intercept)")
+    ]
+    worst = estimates[0]
+    details = {"estimates": estimates, "left_out": {}, "width_of_survey": 0.7}
+    group = {"column": "nationality", "group": "Western Europe", "estimates": 30, "overlap": 0.4, "reference": 0.8}
+    details["groups"] = [group | {"kept": 1, "conclusions": 9, "worst": worst}]
+    overlap = MetricResult("interval_overlap", "utility", "synthetic", "higher", Measure(0.5, n=4, details=details))
+    inputs = replace(full_inputs, evaluation=Evaluation((*full_inputs.evaluation.metrics, overlap)))
+    with browser(tmp_path / "profile") as page:
+        for code in languages():
+            file.write_text(render_report(inputs, DETAILS, TO_DETAILS, catalogue(code)), encoding="utf-8")
+            page.show_at(SHEET[0], height=SHEET[1])
+            page.open(file)
+            page.call("Emulation.setEmulatedMedia", media="print")
+            assert page.evaluate(TABLES % (SHEET[0] + 1)) == [], code
 
 
 def test_a_printed_decision_has_its_signature_on_the_first_sheet(full_inputs: ReportInputs, tmp_path: Path) -> None:

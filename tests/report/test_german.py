@@ -10,6 +10,7 @@ from typing import Any
 import pytest
 
 from hybrid.base.language import NOT_TRANSLATED, catalogue
+from hybrid.base.sentence import sentence
 from hybrid.evaluation import REGISTRY
 from hybrid.evaluation.measure import Evaluation, Measure, MetricResult, NotComputable
 from hybrid.jobs.report_inputs import LIMITS, two_pages
@@ -73,7 +74,8 @@ def evaluation(excess: float, said: float) -> Evaluation:
         "lost_prediction": "smoker can be predicted with 0.61 instead of 0.80 (0.5: guessing, 1: sure)",
     }
     for name, text in words.items():
-        outcome = Measure(said, said - 0.05, said + 0.05, 0.0, 500, {"said": text, "columns": [], "groups": []})
+        details: dict[str, Any] = {"said": text, "columns": [], "groups": [], "pairs": []}
+        outcome = Measure(said, said - 0.05, said + 0.05, 0.0, 500, details)
         found.append(MetricResult(name, "fidelity", "synthetic", "lower", outcome))
     return Evaluation(tuple(found))
 
@@ -165,7 +167,7 @@ def test_the_details_are_the_catalogues_or_data(full_inputs: ReportInputs, germa
     replaced = replace(
         inputs,
         limits=LIMITS,
-        guarantee="No attack on the published table was measured.",
+        guarantee=sentence("guarantee.measured.none"),
         metric_texts=describe(REGISTRY.values()),
         history=(track,),
     )

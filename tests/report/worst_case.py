@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import replace
+from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
@@ -24,10 +25,11 @@ WORDS = {
     "lost_link": "long_column_name_21 and long_column_name_22: their link fell from 0.37 to 0.10 (0: none, 1: full)",
     "lost_prediction": "long_column_name_5 can be predicted with 0.45 instead of 0.82 (0.5: guessing, 1: sure)",
     "group_exclusion": "long_column_name_4 other Europe: 2.5 % of the people instead of 12.4 %",
-    "interval_overlap": "Of `a` ~ `b` + `c`, b = True differs most, by 3.7 standard errors",
 }
 COLUMNS = tuple(f"long_column_name_{at}" for at in range(30))
 TABLES = tuple(f"table_{at}" for at in range(6))
+PAIRS = [{"a": one, "b": other, "train": 0.47, "table": 0.1} for one, other in pairwise(COLUMNS)]
+ESTIMATE = {"analysis": "`a` ~ `b` + `c`", "name": "b = True", "difference": -3.7, "concluded": None}
 STEPS = (
     ("input", 3000, ""),
     ("train", 2400, "about 300 records are kept apart as control; about 1,200 persons"),
@@ -80,7 +82,8 @@ def _beyond_limits(policy: Policy) -> Iterator[MetricResult]:
         assert limit is not None
         value = limit + sign * 0.02
         details: dict[str, Any] = {"said": WORDS.get(rule.metric), "columns": [], "groups": []}
-        details |= {"conclusions": 8, "kept": 7, "estimates": []} if rule.metric == "interval_overlap" else {}
+        details |= {"conclusions": 8, "kept": 7, "estimates": [ESTIMATE]} if rule.metric == "interval_overlap" else {}
+        details |= {"pairs": PAIRS} if rule.metric == "lost_link" else {}
         excess = (value, value - 0.01, value + 0.1)
         reference = 0.5 if rule.compare == "both_ends" else 0.0
         outcome = Measure(value, value - 0.01, value + 0.01, reference, 500, details, excess)

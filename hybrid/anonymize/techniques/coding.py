@@ -11,6 +11,7 @@ from pydantic import Field, PositiveInt
 
 from hybrid.anonymize.techniques.protocol import Masked, MaskingTask, ValueTechnique
 from hybrid.base.errors import Problem
+from hybrid.base.sentence import sentence, sentences
 from hybrid.table import Column
 from hybrid.table.codings import numbers_of
 from hybrid.table.holders import people_bounds, row_persons
@@ -63,12 +64,13 @@ class Coding(ValueTechnique):
         return found
 
     def words(self, columns: str, facts: Mapping[str, Any]) -> str:
-        least = facts.get("holders", "k (anonymize.k)" if self.holders is None else self.holders)
+        holders = facts.get("holders", self.holders)
+        least = sentence("technique.coding.k") if holders is None else sentence("count", n=holders)
         emptied = ", ".join(facts.get("emptied", ()))
-        gone = f" {emptied}: too few persons have a value for that, and all values were removed." if emptied else ""
-        return (
-            f"Both ends of {columns} were coded: the smallest and the largest value are those of at least {least} "
-            f"persons each.{gone} All values in between stay as they are, and it is no k-anonymity."
+        return sentences(
+            sentence("technique.coding", columns=columns, least=least),
+            sentence("technique.coding.emptied", columns=emptied) if emptied else "",
+            sentence("technique.coding.between"),
         )
 
     def _least(self, task: MaskingTask) -> int:

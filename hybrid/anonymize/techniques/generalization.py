@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from typing import Any, ClassVar, Literal
 
 from hybrid.anonymize.techniques.protocol import LabelTechnique
+from hybrid.base.sentence import sentence
 
 
 class Generalization(LabelTechnique):
@@ -19,4 +20,4 @@ class Generalization(LabelTechnique):
     k_anonymous: ClassVar[bool] = True
 
     def words(self, columns: str, facts: Mapping[str, Any]) -> str:  # noqa: ARG002
-        return f"{columns} were generalized to labels of their hierarchies."
+        return sentence("technique.generalization", columns=columns)

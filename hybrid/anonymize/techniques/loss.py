@@ -10,6 +10,7 @@ import numpy as np
 import pandas as pd
 
 from hybrid.base.arrays import Codes, Mask, Numbers
+from hybrid.base.sentence import sentence
 from hybrid.table import Table
 from hybrid.table.codings import numbers_of
 
@@ -163,9 +164,7 @@ def changed_shares(frame: pd.DataFrame, masked: Mapping[str, pd.Series]) -> dict
 
 
 def changed_words(facts: Mapping[str, Any]) -> str:
-    """Sentence on the share of changed values, with a space before it; empty where the share is not known."""
-    shares = facts.get("changed") or {}
-    if not shares:
-        return ""
-    listed = ", ".join(f"{name} {100 * share:.0f} %" for name, share in shares.items())
-    return f" Of the known values so many became others: {listed}; the rest stayed as they were."
+    """Sentence on the share of changed values; empty where the share is not known."""
+    changed = facts.get("changed") or {}
+    shares = (sentence("technique.changed.share", column=name, n=f"{100 * one:.0f}") for name, one in changed.items())
+    return sentence("technique.changed", shares=tuple(shares)) if changed else ""

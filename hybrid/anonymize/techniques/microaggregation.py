@@ -23,6 +23,7 @@ from hybrid.anonymize.techniques.protocol import Masked, MaskingTask, ValueTechn
 from hybrid.anonymize.techniques.space import RecordSpace, centroids, space_of
 from hybrid.base.arrays import Array, Codes, Numbers, Rows
 from hybrid.base.errors import InfeasibleError, Problem
+from hybrid.base.sentence import sentence
 from hybrid.table import Column, Kind
 from hybrid.table.codings import numbers_of, step_of
 from hybrid.table.holders import all_differ
@@ -94,13 +95,9 @@ class Microaggregation(ValueTechnique):
 
     def words(self, columns: str, facts: Mapping[str, Any]) -> str:
         parts = int(facts.get("parts", 1))
-        cut = f", in each of {parts} parts of the table by itself" if parts > 1 else ""
-        how = "MDAV" if self.closeness == "merge" else "MDAV, with records from all strata of a sensitive column"
-        return (
-            f"{columns} were microaggregated: similar records were grouped ({how}{cut}), and every record has its "
-            "group's mean, lower median or most frequent value instead of its own, or none where most of the group "
-            "have none; these values were computed from the records, and an unusual record moves those of its group."
-        )
+        mdav = sentence("technique.mdav" if self.closeness == "merge" else "technique.mdav.strata")
+        how = sentence("technique.mdav.parts", mdav=mdav, n=parts) if parts > 1 else mdav
+        return sentence("technique.microaggregation", columns=columns, how=how)
 
     def _single(self, task: MaskingTask, masked: Masked) -> Iterator[str]:
         """Columns in which one person alone made a group's number."""

@@ -12,6 +12,7 @@ from hybrid.anonymize.techniques.loss import changed_shares, changed_words
 from hybrid.anonymize.techniques.protocol import Masked, MaskingTask, ValueTechnique
 from hybrid.base.arrays import Numbers
 from hybrid.base.errors import Problem
+from hybrid.base.sentence import sentence, sentences
 from hybrid.table import Column
 from hybrid.table.codings import numbers_of, step_of, written
 
@@ -93,16 +94,16 @@ class Noise(ValueTechnique):
         return found
 
     def words(self, columns: str, facts: Mapping[str, Any]) -> str:
-        ends = f" Values of {', '.join(self.limits)} beyond stated limits became these." if self.limits else ""
         if self.kind == "multiplicative":
-            how = f"multiplied by random factors (mean 1, standard deviation {self.spread:g}; zeros stay zero)"
+            moved = sentence("technique.noise.factors", columns=columns, n=self.spread)
         else:
-            together = ", correlated as the columns are" if self.correlated else ""
-            how = f"moved by normal noise (signal-to-noise ratio {self.signal_to_noise:g}{together})"
-        return (
-            f"Values of {columns} were {how} and rounded as they are written; missing values stayed missing.{ends}"
-            f"{changed_words(facts)} That makes a value uncertain by as much as the noise is strong; extreme values "
-            "stay recognizable, several rows of a person average the noise out, and it is no k-anonymity."
+            name = "technique.noise.correlated" if self.correlated else "technique.noise"
+            moved = sentence(name, columns=columns, n=self.signal_to_noise)
+        return sentences(
+            moved,
+            sentence("technique.noise.limits", columns=", ".join(self.limits)) if self.limits else "",
+            changed_words(facts),
+            sentence("technique.noise.stay"),
         )
 
     def _factors(self, plain: Numbers, rng: np.random.Generator) -> Numbers:

@@ -14,6 +14,7 @@ from hybrid.anonymize.techniques.protocol import Masked, MaskingTask, ValueTechn
 from hybrid.base.arrays import Codes, Counts, Numbers
 from hybrid.base.errors import InfeasibleError, Problem
 from hybrid.base.options import Options
+from hybrid.base.sentence import sentence, sentences
 from hybrid.table import DTYPES, Column, Kind
 
 _FALSE_ALARM = 1e-9
@@ -111,24 +112,13 @@ class Pram(ValueTechnique):
         return found
 
     def words(self, columns: str, facts: Mapping[str, Any]) -> str:
-        how = (
-            "by matrices made so that expected counts stay those of the records"
-            if self.invariant
-            else "by the stated matrices"
+        delta = f"10^{math.log10(_FALSE_ALARM):.0f}"
+        local = (
+            sentence("technique.pram.local", column=name, epsilon=epsilon, delta=delta)
+            for name, epsilon in (facts.get("epsilon") or {}).items()
         )
-        epsilons = facts.get("epsilon") or {}
-        local = "".join(
-            f" In that table each value of {name}, taken by itself, satisfies local differential privacy with "
-            f"epsilon = {epsilon:g} and delta = 10^{math.log10(_FALSE_ALARM):.0f} (the chance that the check of its "
-            "counts refuses the table), as long as the seed is secret and the matrix was not chosen by looking at the "
-            "records; several columns and rows of a person add up."
-            for name, epsilon in epsilons.items()
-        )
-        return (
-            f"{columns} were post-randomized (PRAM): each value was replaced at random {how}, or stayed; missing "
-            "values stayed missing. That makes a single value uncertain, the less so the more often it stays, and it "
-            f"is no k-anonymity.{local}"
-        )
+        replaced = sentence("technique.pram.invariant" if self.invariant else "technique.pram", columns=columns)
+        return sentences(replaced, sentence("technique.pram.stay"), *local)
 
     def _matrix(self, name: str, values: pd.Series) -> tuple[list[Any], Numbers]:
         stated = self.matrices.get(name)

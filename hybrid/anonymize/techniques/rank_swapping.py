@@ -12,6 +12,7 @@ from hybrid.anonymize.techniques.loss import changed_shares, changed_words
 from hybrid.anonymize.techniques.protocol import Masked, MaskingTask, ValueTechnique
 from hybrid.base.arrays import Numbers, Rows
 from hybrid.base.errors import Problem
+from hybrid.base.sentence import sentence, sentences
 from hybrid.table import Column
 from hybrid.table.codings import numbers_of
 
@@ -66,11 +67,10 @@ class RankSwapping(ValueTechnique):
         return found
 
     def words(self, columns: str, facts: Mapping[str, Any]) -> str:
-        return (
-            f"Values of {columns} were exchanged between records of similar rank (rank swapping, at most "
-            f"{100 * self.share:g} % of the ranks, or one rank where that is more), column by column; missing values "
-            f"stayed missing.{changed_words(facts)} All values are those of real records; an extreme value stays in "
-            "the table and is recognizable, and it is no k-anonymity."
+        return sentences(
+            sentence("technique.swapped", columns=columns, n=100 * self.share),
+            changed_words(facts),
+            sentence("technique.swapped.stay"),
         )
 
     def _window(self, n: int) -> int:

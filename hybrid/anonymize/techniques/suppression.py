@@ -6,6 +6,7 @@ from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any, ClassVar, Literal
 
 from hybrid.anonymize.techniques.protocol import LabelTechnique
+from hybrid.base.sentence import sentence
 
 if TYPE_CHECKING:
     from hybrid.anonymize.options import AnonymizeOptions
@@ -31,7 +32,4 @@ class Suppression(LabelTechnique):
         return options.model_copy(update={"levels": levels, "recoding": "global", "engine": "exact"})
 
     def words(self, columns: str, facts: Mapping[str, Any]) -> str:  # noqa: ARG002
-        return (
-            f"Records whose combination of {columns} too few others share were left out; nothing was generalized "
-            "beyond levels that were fixed beforehand."
-        )
+        return sentence("technique.suppression", columns=columns)

@@ -121,7 +121,10 @@ def _excess(about: Compared) -> JudgedNumber | str:
         high=high,
     )
     ends = {"low": per_thousand(low), "high": per_thousand(high)}
-    words = sentence("excess.below" if value < 0 else "excess.above", n=per_thousand(abs(value)), **ends)
+    beyond = per_thousand(abs(value))
+    words = sentence("excess.none", **ends)
+    if beyond:
+        words = sentence("excess.below" if value < 0 else "excess.above", n=beyond, **ends)
     if about.strictness > 0:
         words = sentence("excess.repeated", found=words)
     if most < 0:
@@ -188,7 +191,7 @@ def _measured(about: Compared) -> Sentence:
         score = sentence("score.between", n=outcome.value, low=outcome.low, high=outcome.high)
     said, ends = outcome.details.get("said"), _ends(about.metric)
     score = score if ends is None else sentence("score.scale", score=score, best=ends[0], worst=ends[1])
-    return sentence("score.of", said=said, score=score) if said else score
+    return sentence("score.of", said=said.replace("`", ""), score=score) if said else score
 
 
 def _ends(name: str) -> tuple[float, float] | None:

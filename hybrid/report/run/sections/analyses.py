@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import Any
 
+from hybrid.base.sentence import sentence
 from hybrid.evaluation.measure import Evaluation, Measure
 from hybrid.publication.unfit import model_conclusions
 from hybrid.report.run.inputs import ReportInputs
@@ -40,15 +41,25 @@ def first_page_lines(evaluation: Evaluation) -> Iterator[tuple[str, str]]:
     found = synthetic_measure(evaluation, "interval_overlap")
     if found is None:
         return
-    details = found.details
     yield from (("Conclusions", one.sentence) for one in model_conclusions(evaluation))
-    apart = "" if found.reference is None else f", those of people kept apart by {_in_100(found.reference)}"
-    yield "Intervals", f"Intervals of estimates overlap with the real ones by {_in_100(found.value)} in 100{apart}"
-    yield "Estimate", f"{details['said']} of the real one"
+    overlap = sentence("analyses.intervals", n=round(100 * found.value))
+    if found.reference is not None:
+        overlap = sentence("analyses.intervals.control", found=overlap, n=round(100 * found.reference))
+    yield "Intervals", overlap
+    yield "Estimate", _worst(max(found.details["estimates"], key=lambda one: abs(one["difference"])))
 
 
-def _in_100(share: float) -> str:
-    return f"{100 * share:.0f}"
+def _worst(estimate: Mapping[str, Any]) -> str:
+    analysis, name, by = _plain(estimate["analysis"]), estimate["name"], f"{abs(estimate['difference']):.1f}"
+    column = analysis.removesuffix(" ~ 1")
+    if column == analysis:
+        return sentence("analyses.of_model", model=analysis, name=name, n=by)
+    return sentence("analyses.of_column", column=column, name=name, n=by)
+
+
+def _plain(analysis: str) -> str:
+    """A formula without the marks around its columns."""
+    return analysis.replace("`", "")
 
 
 def _interval(found: tuple[float, float, float] | None) -> str:
@@ -71,7 +82,7 @@ def _rows(found: Measure, anonymized: Mapping[tuple[str, str], float]) -> list[T
             "–" if before is None else number(before),
             words,
         )
-        rows.append(TableRow((one["analysis"].replace("`", ""), one["name"]), shown))
+        rows.append(TableRow((_plain(one["analysis"]), one["name"]), shown))
     return rows
 
 
@@ -88,7 +99,7 @@ def _group_rows(found: Measure) -> list[TableRow]:
             _interval(worst["table"]),
             number(worst["difference"]),
         )
-        about = f"{worst['analysis'].replace('`', '')}: {worst['name']}"
+        about = f"{_plain(worst['analysis'])}: {worst['name']}"
         rows.append(TableRow((one["column"], one["group"], about), shown))
     return rows
 
@@ -105,7 +116,7 @@ def _values(inputs: ReportInputs) -> dict[str, Any] | None:
         "anonymized": bool(anonymized),
         "groups": _group_rows(found),
         "width": found.details["width_of_survey"],
-        "left_out": {text: why.removeprefix(f"{text}: ") for text, why in found.details["left_out"].items()},
+        "left_out": {_plain(text): why.removeprefix(f"{text}: ") for text, why in found.details["left_out"].items()},
     }
 
 

@@ -10,7 +10,7 @@ from markupsafe import Markup
 from hybrid.anonymize.models import describe
 from hybrid.anonymize.result import AnonymizationResult
 from hybrid.base.arrays import Array
-from hybrid.base.words import text_of
+from hybrid.base.sentence import Fact, sentence
 from hybrid.publication.guarantee import household_sentence, loss_sentence, masks_values, technique_sentences
 from hybrid.publication.table_facts import few
 from hybrid.report.charts.figures import class_size_chart, percent, trade_off_chart
@@ -118,30 +118,32 @@ def _anonymity(inputs: ReportInputs) -> dict[str, Any] | None:
 
 def _sentences(result: AnonymizationResult) -> Iterator[str]:
     """Classes, suppression and coarser labels; counts of people are in tens."""
-    kept = f"k = {result.k}" if result.k_anonymous else "Masked"
-    models = " and ".join(map(describe, result.models))
-    yield f"{kept}, with {models}." if models else f"{kept}."
-    yield f"{result.classes:,} classes; the smallest holds {result.smallest:,} {result.unit}."
+    k: dict[str, Fact] = {"k": result.k} if result.k_anonymous else {}
+    if models := tuple(map(describe, result.models)):
+        yield sentence("anonymity.k.models" if k else "anonymity.masked.models", **k, models=models)
+    else:
+        yield sentence("anonymity.k" if k else "anonymity.masked", **k)
+    classes = "anonymity.classes" if result.rows_are_persons else "anonymity.classes.persons"
+    yield sentence(classes, n=result.classes, least=result.smallest)
     if result.with_above:
-        yield "A class has equal labels in this table and in the rows above, together."
-    yield f"Of {few(result.records)} records {few(result.suppressed)} were suppressed."
+        yield sentence("anonymity.above")
+    yield sentence("anonymity.suppressed", of=few(result.records), n=few(result.suppressed))
     if not result.rows_are_persons:
-        yield f"Of {few(result.people)} persons {few(result.lost_people)} lost all their records."
-        known = "one row" if result.known_rows == 1 else f"{result.known_rows} rows"
-        yield f"k counts persons, for attackers who know {known} of each."
+        yield sentence("anonymity.lost", of=few(result.people), n=few(result.lost_people))
+        yield sentence("anonymity.known", n=result.known_rows)
     if result.coarsened:
-        yield f"{few(result.coarsened)} records have coarser labels in classes of their own instead of being left out."
+        yield sentence("anonymity.coarsened", n=few(result.coarsened))
 
 
 def _verified(found: Mapping[str, Any]) -> Iterator[str]:
     """Sentences on what was checked again; a table for which something of it does not hold is refused before."""
     if "k" in found:
-        yield f"Checked again on the finished table, apart from the search: k = {found['k']}."
+        yield sentence("anonymity.checked", k=found["k"])
     if found.get("models"):
-        yield "The models asked for beside k hold, too."
+        yield sentence("anonymity.models_hold")
     other = found.get("pycanon") or {}
     if "agrees" in other:
-        yield f"The program pycanon, which others wrote, agrees on {other['classes']:,} of {other['of']:,} classes."
+        yield sentence("anonymity.pycanon", n=other["classes"], of=other["of"])
 
 
 def _seeds(give_away: Mapping[str, Any], result: AnonymizationResult) -> Iterator[str]:
@@ -149,14 +151,16 @@ def _seeds(give_away: Mapping[str, Any], result: AnonymizationResult) -> Iterato
     seeds = give_away.get("seeds")
     if not seeds:
         return
-    columns = "columns that are not masked" if masks_values(result) else "columns that are not generalized"
-    yield (
-        f"For a restored row, {text_of(seeds['median'])} real persons (median) agree in labels and in all {columns}, "
-        f"and at least {seeds['least']:,}."
-    )
+    agree = "anonymity.seeds.masked" if masks_values(result) else "anonymity.seeds"
+    yield sentence(agree, n=float(seeds["median"]), least=seeds["least"])
     if result.k_anonymous:
-        below, records = few(seeds["below_k"]) if seeds["below_k"] else "none", few(give_away["records"])
-        yield f"For {below} of {records} restored rows fewer than k = {result.k} real people agree."
+        rows: dict[str, Fact] = {"of": few(give_away["records"]), "k": result.k}
+        below = seeds["below_k"]
+        yield (
+            sentence("anonymity.seeds.below", n=few(below), **rows)
+            if below
+            else sentence("anonymity.seeds.none", **rows)
+        )
 
 
 def _unique(sharing: Array | None, least: int) -> str | None:

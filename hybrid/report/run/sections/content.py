@@ -9,9 +9,10 @@ from hybrid.base.words import listed
 from hybrid.evaluation.measure import Evaluation
 from hybrid.publication.facts import DIFFERENCES, differences_of
 from hybrid.report.charts.figures import column_chart
-from hybrid.report.charts.side_by_side import ColumnView, PairAssociations
+from hybrid.report.charts.side_by_side import ColumnView
 from hybrid.report.charts.svg import quiet
 from hybrid.report.run.inputs import ReportInputs
+from hybrid.report.run.metrics import synthetic_measure
 from hybrid.report.run.sections.analyses import first_page_lines
 from hybrid.report.run.sections.protection import ANCHOR as PROTECTION
 from hybrid.report.run.sections.section import Section
@@ -38,7 +39,7 @@ TEMPLATE = """\
 <article class="card"><h4>{{ view.name }}</h4><p>{{ _("distance") }} <b>{{ view.distance|number }}</b>{% if view.reference is not none %}, {{ _("control") }} {{ view.reference|number }}{% endif %}</p>{{ chart }}</article>
 {% endfor %}
 {% if pairs %}
-<article class="card"><h4>{{ _("Pairs of columns that differ most") }}</h4><p>{{ _("0: the columns are independent. 1: one decides the other.") }}</p>
+<article class="card"><h4>{{ _("Pairs of columns whose link fell most") }}</h4><p>{{ _("0: the columns are independent. 1: one decides the other.") }}</p>
 <table>
 <thead><tr><th>{{ _("Pair") }}</th><th class="n">{{ _("Real") }}</th><th class="n">{{ _("Table") }}</th></tr></thead><tbody>
 {% for a, b, real, synthetic in pairs %}
@@ -48,7 +49,7 @@ TEMPLATE = """\
 {% endif %}
 </div>
 {% elif alike %}
-<p>{{ _("No column and no pair of columns differs by 0.0005 or more from the data.") }}</p>
+<p>{{ _("No column differs by 0.0005 or more from the data.") }}</p>
 {% endif %}
 """
 
@@ -63,12 +64,12 @@ def _farther_than_chance(view: ColumnView) -> float:
     return (view.distance or 0.0) - (view.reference or 0.0)
 
 
-def _pairs(found: PairAssociations) -> list[tuple[str, str, float, float]]:
-    return [
-        (found.names[a], found.names[b], float(found.real[a, b]), float(found.synthetic[a, b]))
-        for a, b in found.most_different(MOST)
-        if abs(found.real[a, b] - found.synthetic[a, b]) >= SHOWN
-    ]
+def _pairs(evaluation: Evaluation) -> list[tuple[str, str, float, float]]:
+    """Of the metric that says its worst pair, so that the table begins with that."""
+    found = synthetic_measure(evaluation, "lost_link")
+    pairs = [] if found is None else found.details["pairs"]
+    fallen = [one for one in pairs if one["train"] - one["table"] >= SHOWN]
+    return [(one["a"], one["b"], one["train"], one["table"]) for one in fallen[:MOST]]
 
 
 def _values(inputs: ReportInputs) -> dict[str, Any] | None:
@@ -86,7 +87,7 @@ def _values(inputs: ReportInputs) -> dict[str, Any] | None:
         "alike": any(view.distance is not None for view in inputs.comparison.columns),
         "said": list(_said(inputs.evaluation)),
         "columns": [(view, quiet(column_chart(view, inputs.language))) for view in worst],
-        "pairs": _pairs(inputs.comparison.associations),
+        "pairs": _pairs(inputs.evaluation),
     }
 
 
