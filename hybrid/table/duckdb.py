@@ -114,10 +114,12 @@ def connect(module: Any, place: str, memory: float | None, work: Path | None = N
     Parameters
     ----------
     memory : float, optional
-        Bytes that DuckDB may take; what does not fit is in a folder beside the file until the session ends.
+        Bytes that DuckDB may take, and :data:`LEAST` at least; what does not fit is in a folder beside the file until
+        the session ends.
     work : Path, optional
         Folder for what does not fit, in place of that one.
     """
+    memory = None if memory is None else max(memory, LEAST)
     limit = {} if memory is None else {"memory_limit": _mebibytes(memory)}
     aside = {} if work is None else {"temp_directory": str(work)}
     off = dict.fromkeys(("autoinstall_known_extensions", "autoload_known_extensions"), "false")
@@ -135,7 +137,7 @@ def open_files(source: str, work: Path, memory: float) -> Iterator[DuckdbWarehou
     work : Path
         A private folder for what does not fit into memory.
     memory : float
-        Bytes that DuckDB may take; it gets :data:`LEAST` at least.
+        Bytes that DuckDB may take.
 
     Raises
     ------
@@ -153,7 +155,7 @@ def open_files(source: str, work: Path, memory: float) -> Iterator[DuckdbWarehou
             hint="pip install 'hybrid-release[warehouse]'",
         ) from None
     try:
-        session = connect(module, ":memory:", max(memory, LEAST), work)
+        session = connect(module, ":memory:", memory, work)
         try:
             yield session
         finally:

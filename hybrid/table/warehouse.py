@@ -26,7 +26,7 @@ from hybrid.table.sql_connection import too_slow
 ENGINE_SHARE = 0.5
 """Share of the memory limit that an engine on this machine (DuckDB, Spark) may take."""
 CONNECT_SECONDS = 10
-PUSH_DOWN = "data.sql.push_down"
+SQL = "data.sql"
 INCOMING = "hybrid_incoming"
 """Name of the rows that DuckDB reads from here."""
 _CHUNK = 1 << 18
@@ -294,7 +294,7 @@ def _place(name: str) -> tuple[str, str | None]:
 
 @contextmanager
 def open_warehouse(
-    url_env: str, memory: float | None = None, asked: str = PUSH_DOWN, minutes: float | None = None
+    url_env: str, memory: float | None = None, asked: str = SQL, minutes: float | None = None
 ) -> Iterator[Warehouse]:
     """Connect to a warehouse for the block.
 
@@ -368,6 +368,11 @@ def _connected(module: Any, engine: str, url: SplitResult, memory: float | None)
         return Warehouse(backend)
     place = unquote(url.path.removeprefix("/"))
     return import_module("hybrid.table.duckdb").connect(module, place, memory)  # type: ignore[no-any-return]
+
+
+def warehouse_of(url_env: str) -> str | None:
+    """Warehouse that the URL in an environment variable is of; None for another database, and without a URL."""
+    return _SCHEMES.get(os.environ.get(url_env, "").partition(":")[0].partition("+")[0])
 
 
 def _url(url_env: str, asked: str) -> SplitResult:
