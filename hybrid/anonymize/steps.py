@@ -37,22 +37,10 @@ def anonymize_in_steps(
     population: Table | None = None,
     by_pycanon: bool = True,
 ) -> AnonymizedTable:
-    """Anonymize a table by the techniques of its options.
+    """Anonymize a table by the techniques of its options, verified; arguments as of :func:`hybrid.anonymize.anonymize`.
 
-    Parameters
-    ----------
-    train : Table, n records
-        The records, without identifiers.
-    hierarchies : mapping of str to Hierarchy
-        Of the quasi-identifiers that get labels, and of sensitive columns that a model needs one of.
-    by_pycanon : bool
-        As for :func:`hybrid.anonymize.anonymize`.
-
-    Returns
-    -------
-    AnonymizedTable
-        Verified. A quasi-identifier with masked values has the "labels" of a flat hierarchy: each value is a label of
-        its own, so that ``single`` restores it as it is.
+    A quasi-identifier with masked values has the "labels" of a flat hierarchy: each value is a label of its own, so
+    that ``single`` restores it as it is.
     """
     if generalizes(options):
         return anonymize(train, hierarchies, options, progress, population, by_pycanon)

@@ -46,19 +46,9 @@ def second_opinion(
     Of persons with several rows it is shown one row a class: so it counts persons, but knows one value of each only,
     and is asked for k alone.
 
-    Parameters
-    ----------
-    frame : pandas.DataFrame, n records
-        The released table.
-    persons : numpy.ndarray, shape (n,), int
-        Person of each record, negative without a key.
-
-    Returns
-    -------
-    dict
-        ``measured`` and ``agrees`` by name (k: the same number; l and alpha: the threshold holds; t: the same as our
-        formula says of the same records), ``classes`` shown and ``of`` how many, and ``not_asked``: the models that our
-        own check alone judged. Or ``skipped``, and why.
+    ``measured`` and ``agrees`` are by name (k: the same number; l and alpha: the threshold holds; t: the same as our
+    formula says of the same records). ``classes`` of ``of`` were shown, and our own check alone judged ``not_asked``.
+    Or ``skipped``, and why.
     """
     if importlib.util.find_spec("pycanon") is None:
         return {"skipped": "pycanon is not installed (extra [anjana])"}
@@ -136,25 +126,10 @@ def _opinion(frame: pd.DataFrame, names: list[str], model: PrivacyModel) -> _Opi
 
 
 def verify(anonymized: AnonymizedTable, task: SearchProblem, by_pycanon: bool = True) -> dict[str, Any]:
-    """Measure again what the released labels reach.
+    """Measure again what the released labels reach: ``k``, ``models``, and ``pycanon`` (:func:`second_opinion`).
 
-    Parameters
-    ----------
-    by_pycanon : bool
-        Whether pycanon is asked, too.
-
-    Returns
-    -------
-    dict
-        ``k``, ``models`` (name, reached, threshold, holds) and ``pycanon``: what it measured in how many of how many
-        classes, whether it agrees, and the models it was not asked about, which our own check alone judged; or why it
-        was not asked at all.
-
-    Raises
-    ------
-    VerificationError
-        A class is too small, a model does not hold, a label does not cover its value, more records are left out
-        than allowed, or pycanon disagrees.
+    A VerificationError where a class is too small, a model does not hold, a label does not cover its value, more
+    records are left out than allowed, or pycanon disagrees.
     """
     names = anonymized.quasi_identifiers
     frame = pd.DataFrame(dict(zip(names, anonymized.labels.nodes.T, strict=True)))
@@ -252,18 +227,7 @@ def _people(frame: pd.DataFrame, names: list[str], task: SearchProblem) -> pd.Se
 def matches(patterns: Nodes, people: Leaves, hierarchies: Sequence[Hierarchy]) -> Counts:
     """Number of people that each pattern of nodes covers; patterns on the same levels are looked up together.
 
-    Parameters
-    ----------
-    patterns : numpy.ndarray, shape (n_patterns, n_qi), int
-        Nodes; no two rows are equal.
-    people : numpy.ndarray, shape (n_people, n_qi), int
-        Leaves.
-    hierarchies : sequence of Hierarchy, length n_qi
-        One per column.
-
-    Returns
-    -------
-    numpy.ndarray, shape (n_patterns,), int64
+    ``patterns``, of shape (n_patterns, n_qi), differ; ``people``, of shape (n_people, n_qi), are leaves.
     """
     columns = ((people[:, at], hierarchy.n_leaves) for at, hierarchy in enumerate(hierarchies))
     person_of, chosen = group_rows(*pack_small(columns, len(people)))

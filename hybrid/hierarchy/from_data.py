@@ -40,16 +40,8 @@ _INTERVALS, _LEVELS = 20, 3
 def equal_width(column: Column, values: pd.Series) -> IntervalsSpec:
     """Intervals of equal, round width, doubled on every level; one percent at either end is one group.
 
-    Parameters
-    ----------
-    values : pandas.Series, shape (n,)
-        At least one of them not missing.
-
-    Returns
-    -------
-    IntervalsSpec
-        Widths 1, 2 or 5 times a power of ten (whole for integers), and ``bottom`` and ``top`` where values lie
-        beyond the outermost intervals of the middle.
+    Widths are 1, 2 or 5 times a power of ten (whole for integers). ``bottom`` and ``top`` are set where values lie
+    beyond the outermost intervals of the middle.
     """
     known = values.dropna().to_numpy(dtype=np.float64)
     low, high = np.quantile(known, [0.01, 0.99])
@@ -80,20 +72,11 @@ def _nice(width: Decimal, whole: bool) -> Decimal:
 def quantiles(column: Column, values: pd.Series, counts: Sequence[int] = QUANTILES) -> IntervalsSpec:
     """Intervals that hold about equally many records, with round edges.
 
-    Parameters
-    ----------
-    values : pandas.Series, shape (n,)
-        At least two different values.
-    counts : sequence of int
-        How many intervals there are on levels 1, 2, ...; each count divides the one before. Fewer where a value is so
-        frequent, or a number of a single record, that there is no edge.
-
-    Returns
-    -------
-    IntervalsSpec
-        Inner edges only: the first and the last interval are open, so no label shows the least or greatest value. An
-        edge is the roundest number (1, 2 or 5 times a power of ten, times a whole number) that lies within a quarter of
-        an interval of its quantile, and no value that a single record has.
+    There are ``counts`` of them on levels 1, 2, ...; each divides the one before. There are fewer where a value is so
+    frequent, or a number of a single record, that there is no edge. Inner edges only: the first and the last interval
+    are open, so no label shows the least or greatest value. An edge is the roundest number (1, 2 or 5 times a power of
+    ten, times a whole number) that lies within a quarter of an interval of its quantile, and no value that a single
+    record has.
     """
     if any(below % above for below, above in pairwise(counts)) or min(counts) < 2:
         raise HierarchyError("quantile intervals: each count must divide the one before, and be 2 or more")
@@ -161,21 +144,9 @@ def prefixes(column: Column, values: pd.Series) -> MaskSpec:
 
 
 def by_frequency(column: Column, values: pd.Series, keep: Sequence[int] = (8, 3)) -> GroupsSpec:
-    """Frequent values stay themselves, the others are one group.
+    """The ``keep`` most frequent values stay themselves on levels 1, 2, ..., the others are one group.
 
-    Parameters
-    ----------
-    column : Column
-        Any kind; meant for categories without a taxonomy.
-    values : pandas.Series, shape (n,)
-        The column.
-    keep : sequence of int
-        How many of the most frequent values stay on levels 1, 2, ..., descending.
-
-    Returns
-    -------
-    GroupsSpec
-        With a catch-all group, so that values which only come tomorrow are covered.
+    It is a catch-all, so that values which only come tomorrow are covered. For categories without a taxonomy.
     """
     counts = values.dropna().value_counts()
     ordered = sorted(counts.index, key=lambda value: (-counts[value], str(value)))

@@ -42,24 +42,10 @@ class _Cells:
 def build_intervals(
     spec: IntervalsSpec, column: Column, values: Array, texts: Texts, missing: bool, source: str
 ) -> Hierarchy:
-    """The hierarchy of an integer or decimal column.
+    """The hierarchy of an integer or decimal column, from its distinct values.
 
-    Parameters
-    ----------
-    column : Column
-        Its kind, and for decimals the number of digits it writes.
-    values : numpy.ndarray, shape (n,), int64 or float64
-        The distinct values of the column, at least one.
-    texts : callable
-        Values to the texts of level 0.
-    missing : bool
-        Whether the column has missing values.
-
-    Returns
-    -------
-    Hierarchy
-        Integers: every value of the domain is a leaf, from the first to the last interval, if the domain has up
-        to :data:`MOST_ENUMERATED` values. Otherwise the leaves are ``values`` and the nodes are intervals.
+    Integers: every value of the domain is a leaf, from the first to the last interval, if the domain has up to
+    :data:`MOST_ENUMERATED` values. Otherwise the leaves are ``values`` and the nodes are intervals.
     """
     with localcontext(prec=EXACT_DIGITS):
         return _build(spec, column, np.sort(values), texts, missing, source)
@@ -214,19 +200,10 @@ _DECADE_OFFSET = 1970 % 10 * 12
 
 
 def build_dates(spec: DatesSpec, column: Column, values: Array, texts: Texts, missing: bool, source: str) -> Hierarchy:
-    """The hierarchy of a column of dates, times, or both.
+    """The hierarchy of a column of dates, times, or both, from its distinct values, which become the leaves.
 
-    Parameters
-    ----------
-    spec : DatesSpec
-        Which periods; ``day`` is level 0 of a date column and adds no level to it.
-    values : numpy.ndarray, shape (n,), datetime64[us]
-        The distinct values of the column, at least one; they become the leaves.
-
-    Returns
-    -------
-    Hierarchy
-        Of intervals: periods from their first to their last day (dates) or microsecond (datetimes).
+    ``day`` is level 0 of a date column and adds no level to it. Nodes are periods from their first to their last day
+    (dates) or microsecond (datetimes).
     """
     leaves = np.sort(values)
     finest = column.kind.type.finest

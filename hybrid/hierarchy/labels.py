@@ -63,13 +63,7 @@ class LabelTable:
         )
 
     def from_table(self, table: Table) -> LabelTable:
-        """Read label texts back: the inverse of :meth:`to_table` for records that a generator made.
-
-        Parameters
-        ----------
-        table : Table
-            Columns as :meth:`to_table` gives them; every label is one that occurs in this table.
-        """
+        """Read label texts back, each of which occurs in this table: the inverse of :meth:`to_table`."""
         nodes = np.empty((len(table), len(self.quasi_identifiers)), dtype=np.int32)
         for at, name in enumerate(self.quasi_identifiers):
             present = np.unique(self.nodes[:, at])
@@ -116,18 +110,9 @@ LEFT_OUT = "left out"
 def level_words(hierarchy: Hierarchy, level: int, unit: str = "") -> str:
     """Name the groups that a level makes of the values.
 
-    Parameters
-    ----------
-    level : int
-        0 is the values themselves, the last one the root.
-    unit : str
-        Of whole numbers, such as ``year``: "10-year groups" instead of "groups of 10"; ages of 0.2 are not in years.
-
-    Returns
-    -------
-    str
-        Such as "kept as it is", "groups of 10", "first 3 characters", "by month", "4 groups", "left out". Holds no
-        cell value: a width, a number of characters, a period, or a number of groups.
+    Such as "kept as it is", "groups of 10", "first 3 characters", "by month", "4 groups", "left out". Holds no cell
+    value: a width, a number of characters, a period, or a number of groups. With ``unit`` whole numbers are "10-year
+    groups" instead of "groups of 10"; ages of 0.2 are not in years.
     """
     if level == hierarchy.n_levels - 1:
         return LEFT_OUT

@@ -76,17 +76,7 @@ class FileTask:
 def anonymize_files(task: FileTask, target: Path, recorder: Recorder, progress: Progress = silent) -> WarehouseResult:
     """Write the labels of the rows of files, as :func:`~hybrid.anonymize.anonymize` would label them.
 
-    Parameters
-    ----------
-    target : Path
-        The Parquet file to write, under a temporary name: it is complete when this returns.
-    recorder : Recorder
-        Gets the stages' seconds and peak memory.
-
-    Returns
-    -------
-    WarehouseResult
-        Verified by queries on what was written.
+    ``target``, a Parquet file, is complete and verified by queries when this returns; the recorder gets the stages.
     """
     asked = task.asked
     copied = engine_rows(task.rows, task.work, task.beside)

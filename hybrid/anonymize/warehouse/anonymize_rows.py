@@ -73,19 +73,9 @@ class WarehouseResult:
 
 
 def anonymize_rows(task: TableTask, recorder: Recorder, progress: Progress = silent) -> WarehouseResult:
-    """Write a table of labels, as :func:`~hybrid.anonymize.anonymize` would label the rows.
+    """Write the table ``data.sql.labels``, as :func:`~hybrid.anonymize.anonymize` would label the rows.
 
-    Parameters
-    ----------
-    task : TableTask
-        What to do. The labels are written to ``data.sql.labels``, which may not be there yet.
-    recorder : Recorder
-        Gets the stages' seconds and peak memory.
-
-    Returns
-    -------
-    WarehouseResult
-        Verified by queries on what was written, on all rows; else there is no table of labels.
+    It may not be there yet. It is verified by queries on all rows; else there is none. The recorder gets the stages.
     """
     warehouse, place = task.warehouse, task.data.place
     searched = search_rows(*table_rows(task), task.memory, recorder, progress)
