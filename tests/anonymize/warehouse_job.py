@@ -14,7 +14,7 @@ import pyarrow as pa
 import pytest
 import yaml
 
-from hybrid.anonymize.decide import Decision
+from hybrid.anonymize.decide import AnonymizationRequest, Decision
 from hybrid.anonymize.warehouse.anonymize_rows import TableTask, WarehouseResult, anonymize_rows
 from hybrid.anonymize.warehouse.draw_rows import draw_rows
 from hybrid.anonymize.warehouse.write_labels import Classes
@@ -110,9 +110,8 @@ class Job:
         sql = {"url_env": "TEST_WAREHOUSE", "table": "people", "push_down": True, "labels": labels}
         config = load_config(self.path, {**overrides, "data.path": "", "data.sql": sql})
         assert config.anonymize is not None
-        return TableTask(
-            warehouse, config.data, config.hierarchy_sources, config.anonymize, MEMORY, load_population(config)
-        )
+        known = config.data, config.hierarchy_sources, config.anonymize, load_population(config)
+        return TableTask(warehouse, AnonymizationRequest("people", (), *known), MEMORY)
 
 
 def put(file: Path, table: pa.Table) -> None:
