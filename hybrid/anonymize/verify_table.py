@@ -11,7 +11,7 @@ import contextlib
 import importlib.util
 import io
 import warnings
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
 from typing import Any
 
@@ -24,12 +24,14 @@ from hybrid.anonymize.models.measure import CheckInputs, check, fewest_persons
 from hybrid.anonymize.models.protocol import PopulationModel, PrivacyModel
 from hybrid.anonymize.models.released import ModelCheck, equivalence_classes
 from hybrid.anonymize.models.t_closeness import TCloseness
+from hybrid.anonymize.options import AnonymizeOptions
 from hybrid.anonymize.result import AnonymizedTable
-from hybrid.anonymize.search.problem import SearchProblem
+from hybrid.anonymize.search.problem import SearchProblem, encode
 from hybrid.base.arrays import Codes, Counts, Leaves, Nodes
 from hybrid.base.errors import VerificationError
 from hybrid.base.keys import group_rows, pack_small
 from hybrid.hierarchy import Hierarchy
+from hybrid.table import Table
 from hybrid.table.holders import all_differ
 
 MOST_CLASSES = 20_000
@@ -143,7 +145,7 @@ def verify(anonymized: AnonymizedTable, task: SearchProblem, by_pycanon: bool = 
         failures.append(f"the smallest class has {k} {unit}, not {task.options.k}")
     if not anonymized.originals.rows_are_persons and task.options.known_rows > 1:
         failures += _pair_failures(frame, names, persons, task.options.k)
-    reached = _models_reached(frame, names, task, persons)
+    reached = models_reached(frame, names, task.options, task.hierarchies, task.train, persons, task.population)
     failures += [
         f"{one.name} is not met: {one.reached:g} instead of {one.threshold:g}" for one in reached if not one.holds
     ]
@@ -199,29 +201,32 @@ def _pair_failures(frame: pd.DataFrame, names: list[str], persons: Codes, k: int
     return [f"two rows of a person are shared by {fewest} persons, not {k}"] if fewest < k else []
 
 
-def _models_reached(frame: pd.DataFrame, names: list[str], task: SearchProblem, persons: Codes) -> list[ModelCheck]:
-    attributes = task.options.attributes
+def models_reached(
+    frame: pd.DataFrame,
+    names: list[str],
+    options: AnonymizeOptions,
+    hierarchies: Mapping[str, Hierarchy],
+    train: Table,
+    persons: Codes,
+    population: Table | None = None,
+) -> list[ModelCheck]:
+    """What a table of labels, or of masked values, reaches of each model, by the model's own formula."""
     inputs = CheckInputs(
-        hierarchies={name: task.hierarchies[name] for name in attributes if name in task.hierarchies},
-        reference=task.options.sensitive_values(task.train),
+        hierarchies={name: hierarchies[name] for name in options.attributes if name in hierarchies},
+        reference=options.sensitive_values(train),
         persons=persons,
-        reference_persons=task.train.persons,
+        reference_persons=train.persons,
     )
-    return [
-        model.verify(_people(frame, names, task))
-        if isinstance(model, PopulationModel)
-        else check(frame, names, model, inputs)
-        for model in task.options.models
-    ]
-
-
-def _people(frame: pd.DataFrame, names: list[str], task: SearchProblem) -> pd.Series:
-    """People of the population whose values each class's labels cover."""
-    assert task.population is not None
-    hierarchies = [task.hierarchies[name] for name in names]
-    people = np.stack([hierarchy.encode(task.population.frame[hierarchy.column]) for hierarchy in hierarchies], axis=1)
-    patterns = frame[names].drop_duplicates().to_numpy()
-    return pd.Series(matches(patterns, people, hierarchies))
+    reached = []
+    for model in options.models:
+        if isinstance(model, PopulationModel):
+            assert population is not None
+            trees = [hierarchies[name] for name in names]
+            patterns = frame[names].drop_duplicates().to_numpy()
+            reached.append(model.verify(pd.Series(matches(patterns, encode(population, trees), trees))))
+        else:
+            reached.append(check(frame, names, model, inputs))
+    return reached
 
 
 def matches(patterns: Nodes, people: Leaves, hierarchies: Sequence[Hierarchy]) -> Counts:

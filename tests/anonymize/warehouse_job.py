@@ -22,6 +22,7 @@ from hybrid.base.manifest import Recorder
 from hybrid.base.progress import silent
 from hybrid.pipeline.beside import load_population
 from hybrid.pipeline.config import RunConfig, load_config
+from hybrid.pipeline.placement import placed
 from hybrid.pipeline.table_run import TableRun
 from hybrid.table.warehouse import Warehouse
 from tests.anonymize.people_job import people, write_job
@@ -112,6 +113,17 @@ class Job:
         assert config.anonymize is not None
         known = config.data, config.hierarchy_sources, config.anonymize, load_population(config)
         return TableTask(warehouse, AnonymizationRequest("people", (), *known), MEMORY)
+
+
+def assert_size_decides(job: Job) -> None:
+    """The table ``people`` of TEST_WAREHOUSE is read where memory has room for it, and else stays there."""
+    place = {"data.path": "", "data.sql": {"url_env": "TEST_WAREHOUSE", "table": "people"}}
+    small = placed(job.config(**place))
+    assert not small.is_pushed_down
+    assert placed(job.config(**place, **{"anonymize.memory_limit": 1e-5})).is_pushed_down
+    frame = small.load_table().frame
+    rows = Counter(zip(*(frame[name].astype(str) for name in ("id", "ward")), strict=True))
+    assert rows == Counter(zip(*(map(str, job.table[name].to_pylist()) for name in ("id", "ward")), strict=True))
 
 
 def put(file: Path, table: pa.Table) -> None:

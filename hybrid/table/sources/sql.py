@@ -220,12 +220,12 @@ def _in_content_order(rows: pa.Table, declared: Mapping[str, pa.DataType]) -> pa
 def memory_there(warehouse: Warehouse, table: str, n_quasi: int = 0) -> float:
     """Estimated bytes that a table of a warehouse takes while it is read and anonymized in memory."""
     rows = warehouse.table(table)
-    texts = [name for name, kind in rows.schema().items() if kind.is_string()]
-    lengths = {name: rows[name].length().mean() for name in texts}
-    some = warehouse.fetch("mean lengths", rows.limit(_LOOKED_AT).aggregate(**lengths)) if texts else None
-    n_bytes = 0.0 if some is None else sum(column[0].as_py() or 0 for column in some.columns)
-    n_rows = warehouse.fetch("number of rows", rows.aggregate(n=rows.count()))["n"][0].as_py()
-    return table_memory(n_rows, len(rows.columns), n_quasi, _COPIES * n_rows * n_bytes)
+    some = rows.limit(_LOOKED_AT)
+    lengths = [some[name].length().sum().name(name) for name, kind in rows.schema().items() if kind.is_string()]
+    n_rows = warehouse.fetch("number of rows", rows.count().name("n").as_table())["n"][0].as_py()
+    found = warehouse.fetch("lengths of texts", some.aggregate(lengths)).columns if lengths else []
+    of_each = sum(column[0].as_py() or 0 for column in found) / max(min(n_rows, _LOOKED_AT), 1)
+    return table_memory(n_rows, len(rows.columns), n_quasi, _COPIES * n_rows * of_each)
 
 
 def code_of(query: str) -> str:
