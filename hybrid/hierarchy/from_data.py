@@ -10,14 +10,13 @@ from __future__ import annotations
 from collections.abc import Sequence
 from decimal import ROUND_FLOOR, Decimal, localcontext
 from itertools import pairwise
-from typing import Any
 
 import numpy as np
 import pandas as pd
 
 from hybrid.base.arrays import Array
 from hybrid.base.errors import HierarchyError
-from hybrid.hierarchy.intervals import EXACT_DIGITS
+from hybrid.hierarchy.intervals import EXACT_DIGITS, exact
 from hybrid.hierarchy.levels import distinct_values, texts_of
 from hybrid.hierarchy.spec import DatesSpec, GroupsSpec, IntervalsSpec, MaskSpec
 from hybrid.table import Column, Kind
@@ -46,17 +45,17 @@ def equal_width(column: Column, values: pd.Series) -> IntervalsSpec:
     known = values.dropna().to_numpy(dtype=np.float64)
     low, high = np.quantile(known, [0.01, 0.99])
     with localcontext(prec=EXACT_DIGITS):
-        span = max(Decimal(repr(float(high))) - Decimal(repr(float(low))), Decimal(0))
+        span = max(exact(high) - exact(low), Decimal(0))
         width = _nice(span / _INTERVALS, whole=column.kind is Kind.INTEGER)
         widths = [width * 2**at for at in range(_LEVELS)]
         widths = [wide for wide in widths if wide == width or wide * 2 <= span]
         coarsest = widths[-1]
-        bottom = (Decimal(repr(float(low))) / coarsest).to_integral_value(ROUND_FLOOR) * coarsest
-        top = ((Decimal(repr(float(high))) / coarsest).to_integral_value(ROUND_FLOOR) + 1) * coarsest
+        bottom = (exact(low) / coarsest).to_integral_value(ROUND_FLOOR) * coarsest
+        top = ((exact(high) / coarsest).to_integral_value(ROUND_FLOOR) + 1) * coarsest
         return IntervalsSpec(
             widths=tuple(widths),
-            bottom=bottom if Decimal(repr(float(known.min()))) < bottom else None,
-            top=top if Decimal(repr(float(known.max()))) >= top else None,
+            bottom=bottom if exact(known.min()) < bottom else None,
+            top=top if exact(known.max()) >= top else None,
         )
 
 
@@ -83,12 +82,12 @@ def quantiles(column: Column, values: pd.Series, counts: Sequence[int] = QUANTIL
     known, held = np.unique(values.dropna().to_numpy(dtype=column.kind.type.plain_dtype), return_counts=True)
     edges: list[Decimal | None] = []
     with localcontext(prec=EXACT_DIGITS):
-        single = {_exact(value) for value in known[held == 1]}
+        single = {exact(value) for value in known[held == 1]}
         unit, finest = _units(column, known, held)
         for at in range(1, counts[0]):
             around = ((at + off) / counts[0] * held.sum() for off in (-_AROUND, _AROUND))
             low, high = (known[np.searchsorted(np.cumsum(held), rank)] for rank in around)
-            edges.append(_roundest(_exact(low), _exact(high), finest, unit, single) if low < high else None)
+            edges.append(_roundest(exact(low), exact(high), finest, unit, single) if low < high else None)
     found: list[tuple[Decimal, ...]] = []
     for count in counts:
         step = counts[0] // count
@@ -105,12 +104,8 @@ def _units(column: Column, known: Array, held: Array) -> tuple[Decimal, Decimal]
     written = decimals_of(column)
     unit = Decimal(0) if written is None else Decimal(1).scaleb(-written)
     ends = np.searchsorted(np.cumsum(held), np.array([0.01, 0.99]) * held.sum())
-    span = _exact(known[ends[1]]) - _exact(known[ends[0]]) if len(known) else Decimal(0)
+    span = exact(known[ends[1]]) - exact(known[ends[0]]) if len(known) else Decimal(0)
     return unit, Decimal(1).scaleb(span.adjusted() - 2) if span > 0 else Decimal(1)
-
-
-def _exact(value: Any) -> Decimal:
-    return Decimal(int(value)) if isinstance(value, np.integer) else Decimal(repr(float(value)))
 
 
 def _roundest(low: Decimal, high: Decimal, finest: Decimal, unit: Decimal, single: set[Decimal]) -> Decimal | None:

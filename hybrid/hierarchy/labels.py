@@ -5,12 +5,12 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
-from decimal import Decimal
 
 import numpy as np
 import pandas as pd
 
 from hybrid.base.arrays import Mask, Nodes, Rows
+from hybrid.hierarchy.intervals import plain
 from hybrid.hierarchy.spec import DatesSpec, IntervalsSpec, MaskSpec
 from hybrid.hierarchy.tree import Hierarchy
 from hybrid.table import Column, ColumnFormat, Kind, Schema, Table
@@ -120,7 +120,7 @@ def level_words(hierarchy: Hierarchy, level: int, unit: str = "") -> str:
         return "kept as it is"
     rule = hierarchy.rule
     if isinstance(rule, IntervalsSpec) and len(rule.widths) == hierarchy.n_levels - 2:
-        width, members = _plain(rule.widths[level - 1]), np.bincount(hierarchy.node_of[: hierarchy.missing_leaf, level])
+        width, members = plain(rule.widths[level - 1]), np.bincount(hierarchy.node_of[: hierarchy.missing_leaf, level])
         if width == "1" and (rule.bottom, rule.top) != (None, None) and (members > 1).sum() <= 2:
             return "kept within the ends"  # Whole numbers, of which those beyond an end are one group.
         return f"{width}-{unit} groups" if unit and "." not in width else f"groups of {width}"
@@ -131,7 +131,3 @@ def level_words(hierarchy: Hierarchy, level: int, unit: str = "") -> str:
         return f"first {kept} characters" if kept > 1 else "first character"
     count = len(set(hierarchy.node_of[: hierarchy.missing_leaf, level].tolist()))
     return f"{count:,} group{'s' if count > 1 else ''}"
-
-
-def _plain(number: Decimal) -> str:
-    return f"{number.normalize():f}"

@@ -132,9 +132,6 @@ def moved_with(
     return moved
 
 
-_GAPS = Column("gaps", Role.INSENSITIVE, Kind.INTEGER)
-
-
 def protect_ties(
     before: Table,
     own: Mapping[str, pd.Series],
@@ -165,7 +162,7 @@ def protect_ties(
         for name in tree[1:]:
             anchor = found[ties[name]]
             lengths = pd.Series(gaps(before, ties[name], name)).astype(DTYPES[Kind.INTEGER])
-            drawn = protect_numbers(lengths, _GAPS, least, rng, persons).values
+            drawn = protect_numbers(lengths, _STEPS, least, rng, persons).values
             placed = after(anchor, drawn, before.schema[name]).astype(DTYPES[before.schema[name].kind])
             found[name] = placed.where(own[name].notna() & placed.notna(), own[name])
         alone = tree[0] in fixed or (before.schema.order in found and not all_differ(persons))

@@ -21,6 +21,7 @@ from hybrid.anonymize.warehouse import expressions
 from hybrid.anonymize.warehouse.expressions import DIGEST, KEY
 from hybrid.base.errors import ConfigError, DataError
 from hybrid.cli import main
+from hybrid.jobs.trade_off import trade_off_of
 from hybrid.pipeline.check import diagnose
 from hybrid.pipeline.column_findings import small_sample
 from hybrid.pipeline.config import load_config
@@ -318,6 +319,8 @@ def test_a_table_larger_than_the_memory_limit_is_run_by_a_sample(undecided: Path
     assert any("700 rows stay there" in finding.message for finding in diagnose(load_config(undecided, LITTLE)))
     with pytest.raises(ConfigError, match="are not tuned"):
         tune(load_config(undecided, LITTLE), work=tmp_path / "tune")
+    with pytest.raises(ConfigError, match="trade-off is searched on rows in memory"):
+        trade_off_of(load_config(undecided, LITTLE))
 
 
 def test_no_more_is_read_than_memory_holds(undecided: Path, monkeypatch: pytest.MonkeyPatch) -> None:
