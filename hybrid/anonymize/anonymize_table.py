@@ -119,15 +119,7 @@ def _assemble(task: SearchProblem, recoding: Recoding, seconds: float) -> Anonym
 
 
 def summarize(task: SearchProblem, recoding: Recoding, class_sizes: Counts, seconds: float) -> AnonymizationResult:
-    """Aggregates of an anonymization.
-
-    Parameters
-    ----------
-    task, recoding : SearchProblem, Recoding
-        What was asked for and what came of it.
-    class_sizes : numpy.ndarray, shape (n_classes,), int
-        Records of each class of the result.
-    """
+    """Aggregates of an anonymization; ``class_sizes`` are the records of each class of the result."""
     suppressed, alone = int(task.records.counts @ recoding.suppressed), task.records.rows_are_persons
     return AnonymizationResult(
         engine=task.options.engine,

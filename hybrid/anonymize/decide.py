@@ -35,7 +35,7 @@ class AnonymizationRequest:
     source: str
     """What messages call the table."""
     columns: tuple[str, ...]
-    """All columns of the table, in order."""
+    """All columns of the table, in order; none of one whose columns are still to be looked up."""
     data: DataOptions
     hierarchies: Mapping[str, HierarchySource]
     """The file, or the description, of each quasi-identifier's hierarchy."""

@@ -242,10 +242,7 @@ def group_columns(schema: Schema) -> list[str]:
 def left_out_by_group(anonymized: AnonymizedTable, names: Sequence[str], least: int) -> list[LeftOutGroup]:
     """Count the people whom suppression left out.
 
-    Returns
-    -------
-    list of LeftOut
-        Everybody first, then people whose quasi-identifiers no other person has, then groups by columns.
+    Everybody first, then people whose quasi-identifiers no other person has, then groups by columns.
     """
     kept = anonymized.originals
     whole = _whole(kept, anonymized.suppressed)

@@ -29,16 +29,7 @@ def household_risk(class_ids: Codes, persons: Codes, households: Codes) -> House
 
     The hierarchical risk of sdcMicro (Templ, Kowarik, Meindl 2015, doi 10.18637/jss.v067.i04) and mu-Argus, which takes
     the members to be recognized independently of each other. The risk r of a member is 1/F, F the persons of its class;
-    that of the smallest class where it has several rows.
-
-    Parameters
-    ----------
-    class_ids : numpy.ndarray, shape (n,), int64
-        Equivalence class of each record.
-    persons : numpy.ndarray, shape (n,), int64
-        Person of each record, negative without a key (nobody is counted then).
-    households : numpy.ndarray, shape (n,), int64
-        Household of each record; a person is in one.
+    that of the smallest class where it has several rows. Records without a key (negative) are nobody's.
     """
     sizes = holders(class_ids, int(class_ids.max(initial=-1)) + 1, np.where(persons < 0, NOBODY, persons))
     members = person_groups(persons)
@@ -76,24 +67,12 @@ TERMS = 200
 
 
 def individual_risk(sizes: Array, totals: Array) -> Array:
-    """Probability that a member of a class is recognized in the population.
+    """Probability that a member of a class is recognized in the population; shape (n_classes,).
 
-    The estimate of mu-Argus and sdcMicro (Benedetti and Franconi 1998; Templ, Kowarik, Meindl 2015,
-    doi 10.18637/jss.v067.i04): the F people of the population in the class, f of whom are in the sample, follow
-    F - f ~ NB(f, p) with p = f / (sum of the weights in the class). The risk is E[1/F] = (p/f) 2F1(1, 1; f+1; 1-p); for
-    f = 1 that is -p log(p)/(1-p).
-
-    Parameters
-    ----------
-    sizes : numpy.ndarray, shape (n_classes,), 1 or more
-        Sampled persons of each class, f.
-    totals : numpy.ndarray, shape (n_classes,), float64
-        Sum of their weights, the estimate of F; below f it counts as f.
-
-    Returns
-    -------
-    numpy.ndarray, shape (n_classes,), 0..1
-        1/f where everybody was sampled.
+    The estimate of mu-Argus and sdcMicro (Benedetti and Franconi 1998; Templ, Kowarik, Meindl 2015, doi
+    10.18637/jss.v067.i04): the F people of the population in the class, f of whom are in the sample (``sizes``), follow
+    F - f ~ NB(f, p) with p = f / (sum of the weights in the class, ``totals``, at least f). The risk is E[1/F] = (p/f)
+    2F1(1, 1; f+1; 1-p); for f = 1 that is -p log(p)/(1-p), and 1/f where everybody was sampled.
     """
     from scipy.special import hyp2f1
 

@@ -11,14 +11,14 @@ import numpy as np
 import pandas as pd
 
 from hybrid.anonymize.anonymize_table import anonymize
-from hybrid.anonymize.models.measure import CheckInputs, check, fewest_persons, k_reached
+from hybrid.anonymize.models.measure import fewest_persons, k_reached
 from hybrid.anonymize.options import AnonymizeOptions
 from hybrid.anonymize.result import K_ANONYMITY, NO_PROMISE, AnonymizationResult, AnonymizedTable
 from hybrid.anonymize.risk import household_summary, population_risk_summary
 from hybrid.anonymize.techniques.loss import column_loss, masking_measures, published_loss
 from hybrid.anonymize.techniques.protocol import LabelTechnique, Masked, MaskingTask, ValueTechnique
 from hybrid.anonymize.techniques.registry import Assigned, assigned, generalizes, gives_k
-from hybrid.anonymize.verify_table import lost_persons
+from hybrid.anonymize.verify_table import lost_persons, models_reached
 from hybrid.base.arrays import Leaves, Nodes
 from hybrid.base.errors import DataError, VerificationError
 from hybrid.base.keys import group_rows, pack_small
@@ -37,22 +37,10 @@ def anonymize_in_steps(
     population: Table | None = None,
     by_pycanon: bool = True,
 ) -> AnonymizedTable:
-    """Anonymize a table by the techniques of its options.
+    """Anonymize a table by the techniques of its options, verified; arguments as of :func:`hybrid.anonymize.anonymize`.
 
-    Parameters
-    ----------
-    train : Table, n records
-        The records, without identifiers.
-    hierarchies : mapping of str to Hierarchy
-        Of the quasi-identifiers that get labels, and of sensitive columns that a model needs one of.
-    by_pycanon : bool
-        As for :func:`hybrid.anonymize.anonymize`.
-
-    Returns
-    -------
-    AnonymizedTable
-        Verified. A quasi-identifier with masked values has the "labels" of a flat hierarchy: each value is a label of
-        its own, so that ``single`` restores it as it is.
+    A quasi-identifier with masked values has the "labels" of a flat hierarchy: each value is a label of its own, so
+    that ``single`` restores it as it is.
     """
     if generalizes(options):
         return anonymize(train, hierarchies, options, progress, population, by_pycanon)
@@ -205,13 +193,7 @@ class _StepRun:
         checked: dict[str, Any] = {}
         if self.gives_k:
             k = fewest
-            inputs = CheckInputs(
-                hierarchies={name: self.hierarchies[name] for name in options.attributes if name in self.hierarchies},
-                reference=options.sensitive_values(self.train),
-                persons=persons,
-                reference_persons=self.train.persons,
-            )
-            reached = [check(frame, names, model, inputs) for model in options.models]
+            reached = models_reached(frame, names, options, self.hierarchies, self.train, persons)
             failures += [] if k >= options.k else [f"the smallest group has {k}, not {options.k}"]
             failures += [f"{one.name} is not met" for one in reached if not one.holds]
             checked = {"k": k, "models": [{"name": one.name, "reached": one.reached} for one in reached]}

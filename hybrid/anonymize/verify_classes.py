@@ -39,22 +39,11 @@ def verify_classes(
     value_of: Sequence[Codes],
     origin: SourcePersons | None = None,
 ) -> tuple[Counts, dict[str, Any]]:
-    """Measure what written labels reach.
+    """Measure what written labels reach; gives the records of each class, and what is reached.
 
-    Parameters
-    ----------
-    written : DistinctRowCounts
-        The distinct rows of the file: the quasi-identifiers' labels, then ``task.options.attributes``.
-    value_of : sequence of numpy.ndarray
-        For each attribute, the position in ``task.records.sensitive[attribute].known`` of each value number.
-    origin : SourcePersons, optional
-        Where records share persons: these are counted in the classes that were decided on, which are compared with
-        those of the file.
-
-    Returns
-    -------
-    sizes : numpy.ndarray, shape (n_classes,), int64
-        Records of each class.
+    ``written`` are the distinct rows of the file: the quasi-identifiers' labels, then ``task.options.attributes``;
+    ``value_of`` is the position in ``task.records.sensitive[attribute].known`` of each value number. Persons of
+    ``origin`` are counted in the classes that were decided on, which are compared with those of the file.
     """
     names = task.records.names
     labels = pd.DataFrame(dict(zip(names, written.columns, strict=False)))

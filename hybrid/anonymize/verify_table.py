@@ -11,7 +11,7 @@ import contextlib
 import importlib.util
 import io
 import warnings
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
 from typing import Any
 
@@ -24,12 +24,14 @@ from hybrid.anonymize.models.measure import CheckInputs, check, fewest_persons
 from hybrid.anonymize.models.protocol import PopulationModel, PrivacyModel
 from hybrid.anonymize.models.released import ModelCheck, equivalence_classes
 from hybrid.anonymize.models.t_closeness import TCloseness
+from hybrid.anonymize.options import AnonymizeOptions
 from hybrid.anonymize.result import AnonymizedTable
-from hybrid.anonymize.search.problem import SearchProblem
+from hybrid.anonymize.search.problem import SearchProblem, encode
 from hybrid.base.arrays import Codes, Counts, Leaves, Nodes
 from hybrid.base.errors import VerificationError
 from hybrid.base.keys import group_rows, pack_small
 from hybrid.hierarchy import Hierarchy
+from hybrid.table import Table
 from hybrid.table.holders import all_differ
 
 MOST_CLASSES = 20_000
@@ -46,19 +48,9 @@ def second_opinion(
     Of persons with several rows it is shown one row a class: so it counts persons, but knows one value of each only,
     and is asked for k alone.
 
-    Parameters
-    ----------
-    frame : pandas.DataFrame, n records
-        The released table.
-    persons : numpy.ndarray, shape (n,), int
-        Person of each record, negative without a key.
-
-    Returns
-    -------
-    dict
-        ``measured`` and ``agrees`` by name (k: the same number; l and alpha: the threshold holds; t: the same as our
-        formula says of the same records), ``classes`` shown and ``of`` how many, and ``not_asked``: the models that our
-        own check alone judged. Or ``skipped``, and why.
+    ``measured`` and ``agrees`` are by name (k: the same number; l and alpha: the threshold holds; t: the same as our
+    formula says of the same records). ``classes`` of ``of`` were shown, and our own check alone judged ``not_asked``.
+    Or ``skipped``, and why.
     """
     if importlib.util.find_spec("pycanon") is None:
         return {"skipped": "pycanon is not installed (extra [anjana])"}
@@ -136,25 +128,10 @@ def _opinion(frame: pd.DataFrame, names: list[str], model: PrivacyModel) -> _Opi
 
 
 def verify(anonymized: AnonymizedTable, task: SearchProblem, by_pycanon: bool = True) -> dict[str, Any]:
-    """Measure again what the released labels reach.
+    """Measure again what the released labels reach: ``k``, ``models``, and ``pycanon`` (:func:`second_opinion`).
 
-    Parameters
-    ----------
-    by_pycanon : bool
-        Whether pycanon is asked, too.
-
-    Returns
-    -------
-    dict
-        ``k``, ``models`` (name, reached, threshold, holds) and ``pycanon``: what it measured in how many of how many
-        classes, whether it agrees, and the models it was not asked about, which our own check alone judged; or why it
-        was not asked at all.
-
-    Raises
-    ------
-    VerificationError
-        A class is too small, a model does not hold, a label does not cover its value, more records are left out
-        than allowed, or pycanon disagrees.
+    A VerificationError where a class is too small, a model does not hold, a label does not cover its value, more
+    records are left out than allowed, or pycanon disagrees.
     """
     names = anonymized.quasi_identifiers
     frame = pd.DataFrame(dict(zip(names, anonymized.labels.nodes.T, strict=True)))
@@ -168,7 +145,7 @@ def verify(anonymized: AnonymizedTable, task: SearchProblem, by_pycanon: bool = 
         failures.append(f"the smallest class has {k} {unit}, not {task.options.k}")
     if not anonymized.originals.rows_are_persons and task.options.known_rows > 1:
         failures += _pair_failures(frame, names, persons, task.options.k)
-    reached = _models_reached(frame, names, task, persons)
+    reached = models_reached(frame, names, task.options, task.hierarchies, task.train, persons, task.population)
     failures += [
         f"{one.name} is not met: {one.reached:g} instead of {one.threshold:g}" for one in reached if not one.holds
     ]
@@ -224,46 +201,38 @@ def _pair_failures(frame: pd.DataFrame, names: list[str], persons: Codes, k: int
     return [f"two rows of a person are shared by {fewest} persons, not {k}"] if fewest < k else []
 
 
-def _models_reached(frame: pd.DataFrame, names: list[str], task: SearchProblem, persons: Codes) -> list[ModelCheck]:
-    attributes = task.options.attributes
+def models_reached(
+    frame: pd.DataFrame,
+    names: list[str],
+    options: AnonymizeOptions,
+    hierarchies: Mapping[str, Hierarchy],
+    train: Table,
+    persons: Codes,
+    population: Table | None = None,
+) -> list[ModelCheck]:
+    """What a table of labels, or of masked values, reaches of each model, by the model's own formula."""
     inputs = CheckInputs(
-        hierarchies={name: task.hierarchies[name] for name in attributes if name in task.hierarchies},
-        reference=task.options.sensitive_values(task.train),
+        hierarchies={name: hierarchies[name] for name in options.attributes if name in hierarchies},
+        reference=options.sensitive_values(train),
         persons=persons,
-        reference_persons=task.train.persons,
+        reference_persons=train.persons,
     )
-    return [
-        model.verify(_people(frame, names, task))
-        if isinstance(model, PopulationModel)
-        else check(frame, names, model, inputs)
-        for model in task.options.models
-    ]
-
-
-def _people(frame: pd.DataFrame, names: list[str], task: SearchProblem) -> pd.Series:
-    """People of the population whose values each class's labels cover."""
-    assert task.population is not None
-    hierarchies = [task.hierarchies[name] for name in names]
-    people = np.stack([hierarchy.encode(task.population.frame[hierarchy.column]) for hierarchy in hierarchies], axis=1)
-    patterns = frame[names].drop_duplicates().to_numpy()
-    return pd.Series(matches(patterns, people, hierarchies))
+    reached = []
+    for model in options.models:
+        if isinstance(model, PopulationModel):
+            assert population is not None
+            trees = [hierarchies[name] for name in names]
+            patterns = frame[names].drop_duplicates().to_numpy()
+            reached.append(model.verify(pd.Series(matches(patterns, encode(population, trees), trees))))
+        else:
+            reached.append(check(frame, names, model, inputs))
+    return reached
 
 
 def matches(patterns: Nodes, people: Leaves, hierarchies: Sequence[Hierarchy]) -> Counts:
     """Number of people that each pattern of nodes covers; patterns on the same levels are looked up together.
 
-    Parameters
-    ----------
-    patterns : numpy.ndarray, shape (n_patterns, n_qi), int
-        Nodes; no two rows are equal.
-    people : numpy.ndarray, shape (n_people, n_qi), int
-        Leaves.
-    hierarchies : sequence of Hierarchy, length n_qi
-        One per column.
-
-    Returns
-    -------
-    numpy.ndarray, shape (n_patterns,), int64
+    ``patterns``, of shape (n_patterns, n_qi), differ; ``people``, of shape (n_people, n_qi), are leaves.
     """
     columns = ((people[:, at], hierarchy.n_leaves) for at, hierarchy in enumerate(hierarchies))
     person_of, chosen = group_rows(*pack_small(columns, len(people)))

@@ -185,8 +185,9 @@ def anonymize(config: ConfigPath, out: Out = None, set_: Settings = None, seed: 
     from hybrid.jobs.anonymize_file import is_for_duckdb, write_from_files, write_in_warehouse
     from hybrid.jobs.places import labels_file, new_folder
     from hybrid.pipeline.config import load_config
+    from hybrid.pipeline.placement import placed
 
-    loaded = load_config(config, overrides(set_))
+    loaded = placed(load_config(config, overrides(set_)))
     folder = out or new_folder(f"{loaded.name}-anonymized")
     check_replaceable(folder)
     labels, person, done = str(folder / labels_file()), loaded, None

@@ -187,7 +187,7 @@ def _judged(place: Workplace, trial: Trial, store: Store) -> EndedTrial:
         run = trial.run(store)
         run.check()
         metrics = metric_columns(run.evaluation)
-        verdict, promise = run.verdict.status, run.promise
+        verdict, promise = run.verdict.status, run.person.promises.names
         person = run.person
         losses = loss_columns(None if person.anonymized is None else person.anonymized.result)
         packed = _write(run, place, trial)

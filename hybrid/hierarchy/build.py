@@ -31,13 +31,7 @@ Rows = list[tuple[str, ...]]
 
 
 def build_hierarchy(spec: HierarchySpec, column: Column, values: pd.Series, source: str = "") -> Hierarchy:
-    """Build a hierarchy for the values of a column.
-
-    Parameters
-    ----------
-    values : pandas.Series, shape (n,)
-        The column, in the dtype of its kind. A hierarchy gets a missing leaf if there are missing values.
-    """
+    """Build a hierarchy for the values of a column; with a missing leaf if there are missing values."""
     _check_kind(spec, column, source)
     found = distinct_values(values, column)
     spec = _fixed_levels(spec, column, found)
@@ -48,16 +42,8 @@ def build_hierarchy(spec: HierarchySpec, column: Column, values: pd.Series, sour
 def hierarchy_of_values(hierarchy: Hierarchy, column: Column, values: pd.Series) -> Hierarchy:
     """Rebuild a hierarchy by its own rule for some of the values that it was built for.
 
-    Parameters
-    ----------
-    values : pandas.Series, shape (n,)
-        The column of some records, in the dtype of its kind.
-
-    Returns
-    -------
-    Hierarchy
-        With leaves, bounds of open intervals and the root's bounds from these values alone. A hierarchy without
-        :attr:`Hierarchy.rule` lists its leaves in a file and is returned as it is.
+    Leaves, bounds of open intervals and the root's bounds come from these values alone. A hierarchy without
+    :attr:`Hierarchy.rule` lists its leaves in a file and is returned as it is.
     """
     return hierarchy if hierarchy.rule is None else build_hierarchy(hierarchy.rule, column, values)
 

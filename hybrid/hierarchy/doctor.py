@@ -41,13 +41,7 @@ class LevelSummary:
 
 
 def summarize(hierarchy: Hierarchy, table: Table, name: str) -> list[LevelSummary]:
-    """Effect of each level of a hierarchy on a column, from the values to the root.
-
-    Parameters
-    ----------
-    table : Table, n > 0 rows
-        With the people behind its rows.
-    """
+    """Effect of each level of a hierarchy on a column, from the values to the root; the table has rows."""
     nodes, persons = hierarchy.node_of[hierarchy.encode(table.frame[name])], row_persons(table)
     return [_summary(hierarchy, level, nodes[:, level], persons) for level in range(hierarchy.n_levels)]
 
@@ -70,11 +64,8 @@ def _summary(hierarchy: Hierarchy, level: int, nodes: Array, persons: Codes) -> 
 def examine(path: Path, column: Column, values: pd.Series) -> list[Finding]:
     """Everything that is wrong, or of no use, in a hierarchy file.
 
-    Returns
-    -------
-    list of Finding
-        Errors (malformed, not nested, several roots, values not covered); or "ok", and notes about levels that
-        change nothing and values of the file that the data does not have.
+    Errors (malformed, not nested, several roots, values not covered); or "ok", and notes about levels that change
+    nothing and values of the file that the data does not have.
     """
     try:
         hierarchy = load_hierarchy(path, column, values)
@@ -107,19 +98,11 @@ def uncovered(path: Path, column: Column, values: pd.Series) -> list[str]:
 
 
 def extend(path: Path, column: Column, new: Sequence[str], like: str | None = None) -> int:
-    """Add values to a CSV hierarchy; the lines that are there stay as they are.
+    """Add values to a CSV hierarchy, replaced whole or not at all; the lines that are there stay as they are.
 
-    Parameters
-    ----------
-    path : Path
-        The file; replaced whole or not at all.
-    column : Column
-        Whose values they are; decides how texts compare ("05" is no integer).
-    new : sequence of str
-        Values as the column writes them. Those the file already has are left out.
-    like : str, optional
-        A value of the file whose labels the new values get. Not given: a new value stays itself on every level
-        below the root, until a person groups it.
+    Values are as the column writes them, whose kind decides how texts compare ("05" is no integer); those the file
+    already has are left out. They get the labels of the value ``like``; without it, a new value stays itself on every
+    level below the root, until a person groups it.
     """
     if path.suffix.lower() in YAML_SUFFIXES:
         raise HierarchyError(
@@ -154,38 +137,15 @@ def _some(texts: list[str]) -> str:
 
 
 def labels_of(rows: Rows, level: int) -> dict[str, str]:
-    """Labels of one level, and what each becomes on the next.
-
-    Parameters
-    ----------
-    rows : list of tuple of str
-        One per value: its text, then its label on levels 1, 2, ...
-    level : int
-        0..n_levels - 2.
-
-    Returns
-    -------
-    dict of str to str
-        In the order of the rows.
-    """
+    """Labels of one level, and what each becomes on the next, in the order of the rows."""
     return {row[level]: row[level + 1] for row in rows}
 
 
 def regrouped(rows: Rows, level: int, groups: Mapping[str, str]) -> Rows:
-    """Rows with other labels on one level.
+    """Rows with other labels on one level, neither that of the values nor the root.
 
-    Parameters
-    ----------
-    level : int
-        Of the new labels, 1..n_levels - 2: neither the values nor the root.
-    groups : mapping of str to str
-        New label of each label of the level below. Labels that are not named keep theirs.
-
-    Returns
-    -------
-    list of tuple of str
-        Nested as before: a new group of labels that differ further up is a group of its own there, to be joined on
-        the next level.
+    ``groups`` is the new label of each label of the level below; those that are not named keep theirs. Nested as
+    before: a new group of labels that differ further up is a group of its own there, to be joined on the next level.
     """
     _refuse_ends(rows, level)
     if not all(label.strip() for label in groups.values()):

@@ -30,17 +30,9 @@ _FREE_TEXT = ("tree", "levels", "edges")
 
 
 def read_rows(path: Path) -> Rows:
-    """Read a CSV hierarchy: one line per value, column i is level i, no header.
+    """Read a CSV hierarchy in UTF-8: one line per value, column i is level i, no header.
 
-    Parameters
-    ----------
-    path : Path
-        Text in UTF-8 with comma, semicolon or tab between the fields; whichever fits is taken.
-
-    Returns
-    -------
-    list of tuple of str
-        One row per value, all of the same length, white space around fields removed.
+    Comma, semicolon or tab are between the fields; whichever fits is taken. White space around fields is removed.
     """
     return parse_rows(_read_text(path), str(path))
 
@@ -108,15 +100,9 @@ def _fitness(text: str, separator: str) -> tuple[bool, bool, int]:
 
 
 def read_spec(path: Path) -> HierarchySpec:
-    """Read a YAML hierarchy.
+    """Read a YAML hierarchy; all problems at once, each with its line.
 
     Every scalar is the text of the file: ``no`` is Norway, not false, and ``01`` keeps its zero.
-
-    Raises
-    ------
-    HierarchyError
-        The file is missing, no YAML, has a key twice, an unknown key or a wrong value; all problems at once, each with
-        its line.
     """
     return parse_spec(_read_text(path), str(path))
 
@@ -179,13 +165,7 @@ def csv_line(row: Sequence[str], separator: str) -> str:
 
 
 def text_of_spec(spec: HierarchySpec, comment: str = "") -> str:
-    """Text of a YAML hierarchy, without its defaults.
-
-    Parameters
-    ----------
-    comment : str
-        Lines to write above it.
-    """
+    """Text of a YAML hierarchy, without its defaults, below the lines of a comment."""
     content = {"type": spec.type, **_plain(spec.model_dump(exclude_defaults=True))}
     head = "".join(f"# {line}\n" for line in comment.splitlines())
     body: str = yaml.safe_dump(content, sort_keys=False, allow_unicode=True, default_flow_style=None, width=120)

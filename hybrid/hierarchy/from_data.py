@@ -10,14 +10,13 @@ from __future__ import annotations
 from collections.abc import Sequence
 from decimal import ROUND_FLOOR, Decimal, localcontext
 from itertools import pairwise
-from typing import Any
 
 import numpy as np
 import pandas as pd
 
 from hybrid.base.arrays import Array
 from hybrid.base.errors import HierarchyError
-from hybrid.hierarchy.intervals import EXACT_DIGITS
+from hybrid.hierarchy.intervals import EXACT_DIGITS, exact
 from hybrid.hierarchy.levels import distinct_values, texts_of
 from hybrid.hierarchy.spec import DatesSpec, GroupsSpec, IntervalsSpec, MaskSpec
 from hybrid.table import Column, Kind
@@ -40,31 +39,23 @@ _INTERVALS, _LEVELS = 20, 3
 def equal_width(column: Column, values: pd.Series) -> IntervalsSpec:
     """Intervals of equal, round width, doubled on every level; one percent at either end is one group.
 
-    Parameters
-    ----------
-    values : pandas.Series, shape (n,)
-        At least one of them not missing.
-
-    Returns
-    -------
-    IntervalsSpec
-        Widths 1, 2 or 5 times a power of ten (whole for integers), and ``bottom`` and ``top`` where values lie
-        beyond the outermost intervals of the middle.
+    Widths are 1, 2 or 5 times a power of ten (whole for integers). ``bottom`` and ``top`` are set where values lie
+    beyond the outermost intervals of the middle.
     """
     known = values.dropna().to_numpy(dtype=np.float64)
     low, high = np.quantile(known, [0.01, 0.99])
     with localcontext(prec=EXACT_DIGITS):
-        span = max(Decimal(repr(float(high))) - Decimal(repr(float(low))), Decimal(0))
+        span = max(exact(high) - exact(low), Decimal(0))
         width = _nice(span / _INTERVALS, whole=column.kind is Kind.INTEGER)
         widths = [width * 2**at for at in range(_LEVELS)]
         widths = [wide for wide in widths if wide == width or wide * 2 <= span]
         coarsest = widths[-1]
-        bottom = (Decimal(repr(float(low))) / coarsest).to_integral_value(ROUND_FLOOR) * coarsest
-        top = ((Decimal(repr(float(high))) / coarsest).to_integral_value(ROUND_FLOOR) + 1) * coarsest
+        bottom = (exact(low) / coarsest).to_integral_value(ROUND_FLOOR) * coarsest
+        top = ((exact(high) / coarsest).to_integral_value(ROUND_FLOOR) + 1) * coarsest
         return IntervalsSpec(
             widths=tuple(widths),
-            bottom=bottom if Decimal(repr(float(known.min()))) < bottom else None,
-            top=top if Decimal(repr(float(known.max()))) >= top else None,
+            bottom=bottom if exact(known.min()) < bottom else None,
+            top=top if exact(known.max()) >= top else None,
         )
 
 
@@ -80,32 +71,23 @@ def _nice(width: Decimal, whole: bool) -> Decimal:
 def quantiles(column: Column, values: pd.Series, counts: Sequence[int] = QUANTILES) -> IntervalsSpec:
     """Intervals that hold about equally many records, with round edges.
 
-    Parameters
-    ----------
-    values : pandas.Series, shape (n,)
-        At least two different values.
-    counts : sequence of int
-        How many intervals there are on levels 1, 2, ...; each count divides the one before. Fewer where a value is so
-        frequent, or a number of a single record, that there is no edge.
-
-    Returns
-    -------
-    IntervalsSpec
-        Inner edges only: the first and the last interval are open, so no label shows the least or greatest value. An
-        edge is the roundest number (1, 2 or 5 times a power of ten, times a whole number) that lies within a quarter of
-        an interval of its quantile, and no value that a single record has.
+    There are ``counts`` of them on levels 1, 2, ...; each divides the one before. There are fewer where a value is so
+    frequent, or a number of a single record, that there is no edge. Inner edges only: the first and the last interval
+    are open, so no label shows the least or greatest value. An edge is the roundest number (1, 2 or 5 times a power of
+    ten, times a whole number) that lies within a quarter of an interval of its quantile, and no value that a single
+    record has.
     """
     if any(below % above for below, above in pairwise(counts)) or min(counts) < 2:
         raise HierarchyError("quantile intervals: each count must divide the one before, and be 2 or more")
     known, held = np.unique(values.dropna().to_numpy(dtype=column.kind.type.plain_dtype), return_counts=True)
     edges: list[Decimal | None] = []
     with localcontext(prec=EXACT_DIGITS):
-        single = {_exact(value) for value in known[held == 1]}
+        single = {exact(value) for value in known[held == 1]}
         unit, finest = _units(column, known, held)
         for at in range(1, counts[0]):
             around = ((at + off) / counts[0] * held.sum() for off in (-_AROUND, _AROUND))
             low, high = (known[np.searchsorted(np.cumsum(held), rank)] for rank in around)
-            edges.append(_roundest(_exact(low), _exact(high), finest, unit, single) if low < high else None)
+            edges.append(_roundest(exact(low), exact(high), finest, unit, single) if low < high else None)
     found: list[tuple[Decimal, ...]] = []
     for count in counts:
         step = counts[0] // count
@@ -122,12 +104,8 @@ def _units(column: Column, known: Array, held: Array) -> tuple[Decimal, Decimal]
     written = decimals_of(column)
     unit = Decimal(0) if written is None else Decimal(1).scaleb(-written)
     ends = np.searchsorted(np.cumsum(held), np.array([0.01, 0.99]) * held.sum())
-    span = _exact(known[ends[1]]) - _exact(known[ends[0]]) if len(known) else Decimal(0)
+    span = exact(known[ends[1]]) - exact(known[ends[0]]) if len(known) else Decimal(0)
     return unit, Decimal(1).scaleb(span.adjusted() - 2) if span > 0 else Decimal(1)
-
-
-def _exact(value: Any) -> Decimal:
-    return Decimal(int(value)) if isinstance(value, np.integer) else Decimal(repr(float(value)))
 
 
 def _roundest(low: Decimal, high: Decimal, finest: Decimal, unit: Decimal, single: set[Decimal]) -> Decimal | None:
@@ -161,21 +139,9 @@ def prefixes(column: Column, values: pd.Series) -> MaskSpec:
 
 
 def by_frequency(column: Column, values: pd.Series, keep: Sequence[int] = (8, 3)) -> GroupsSpec:
-    """Frequent values stay themselves, the others are one group.
+    """The ``keep`` most frequent values stay themselves on levels 1, 2, ..., the others are one group.
 
-    Parameters
-    ----------
-    column : Column
-        Any kind; meant for categories without a taxonomy.
-    values : pandas.Series, shape (n,)
-        The column.
-    keep : sequence of int
-        How many of the most frequent values stay on levels 1, 2, ..., descending.
-
-    Returns
-    -------
-    GroupsSpec
-        With a catch-all group, so that values which only come tomorrow are covered.
+    It is a catch-all, so that values which only come tomorrow are covered. For categories without a taxonomy.
     """
     counts = values.dropna().value_counts()
     ordered = sorted(counts.index, key=lambda value: (-counts[value], str(value)))

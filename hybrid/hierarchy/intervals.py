@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 from decimal import ROUND_CEILING, ROUND_FLOOR, Decimal, localcontext
+from typing import Any
 
 import numpy as np
 
@@ -42,24 +43,10 @@ class _Cells:
 def build_intervals(
     spec: IntervalsSpec, column: Column, values: Array, texts: Texts, missing: bool, source: str
 ) -> Hierarchy:
-    """The hierarchy of an integer or decimal column.
+    """The hierarchy of an integer or decimal column, from its distinct values.
 
-    Parameters
-    ----------
-    column : Column
-        Its kind, and for decimals the number of digits it writes.
-    values : numpy.ndarray, shape (n,), int64 or float64
-        The distinct values of the column, at least one.
-    texts : callable
-        Values to the texts of level 0.
-    missing : bool
-        Whether the column has missing values.
-
-    Returns
-    -------
-    Hierarchy
-        Integers: every value of the domain is a leaf, from the first to the last interval, if the domain has up
-        to :data:`MOST_ENUMERATED` values. Otherwise the leaves are ``values`` and the nodes are intervals.
+    Integers: every value of the domain is a leaf, from the first to the last interval, if the domain has up to
+    :data:`MOST_ENUMERATED` values. Otherwise the leaves are ``values`` and the nodes are intervals.
     """
     with localcontext(prec=EXACT_DIGITS):
         return _build(spec, column, np.sort(values), texts, missing, source)
@@ -98,7 +85,7 @@ def _build(spec: IntervalsSpec, column: Column, values: Array, texts: Texts, mis
 
 def _domain(spec: IntervalsSpec, values: Array) -> tuple[Decimal, Decimal]:
     """First value and edge after the last, such that the outermost intervals of the coarsest level are whole."""
-    least, greatest = _exact(values[0]), _exact(values[-1])
+    least, greatest = exact(values[0]), exact(values[-1])
     after = greatest + 1 if values.dtype.kind == "i" else greatest
     if spec.edges:
         return min(least, spec.edges[0][0]), max(after, spec.edges[0][-1])
@@ -111,8 +98,9 @@ def _domain(spec: IntervalsSpec, values: Array) -> tuple[Decimal, Decimal]:
     )
 
 
-def _exact(value: object) -> Decimal:
-    return Decimal(int(value)) if isinstance(value, np.integer) else Decimal(repr(float(value)))  # type: ignore[arg-type]
+def exact(value: Any) -> Decimal:
+    """A number of a column, to all of its digits."""
+    return Decimal(int(value)) if isinstance(value, np.integer) else Decimal(repr(float(value)))
 
 
 def _cells(spec: IntervalsSpec, level: int, values: Array, where: str) -> _Cells:
@@ -163,17 +151,18 @@ def _labels(cells: _Cells, whole: bool) -> list[str]:
 
 def _label(lower: Decimal | None, upper: Decimal | None, whole: bool) -> str:
     if lower is None or upper is None:
-        return f"<{_plain(upper)}" if lower is None else f">={_plain(lower)}"
+        return f"<{plain(upper)}" if lower is None else f">={plain(lower)}"
     if not whole:
-        return f"[{_plain(lower)}, {_plain(upper)})"
+        return f"[{plain(lower)}, {plain(upper)})"
     first, last = int(lower), int(upper) - 1
     if first == last:
         return str(first)
     return f"{first} to {last}" if first < 0 else f"{first}-{last}"
 
 
-def _plain(number: Decimal | None) -> str:
-    return "" if number is None else format(number.normalize(), "f")
+def plain(number: Decimal | None) -> str:
+    """A number without needless zeros; empty for none."""
+    return "" if number is None else f"{number.normalize():f}"
 
 
 def _bounds(cells: _Cells, digits: int | None, leaves: Array) -> tuple[Array, Array]:
@@ -214,19 +203,10 @@ _DECADE_OFFSET = 1970 % 10 * 12
 
 
 def build_dates(spec: DatesSpec, column: Column, values: Array, texts: Texts, missing: bool, source: str) -> Hierarchy:
-    """The hierarchy of a column of dates, times, or both.
+    """The hierarchy of a column of dates, times, or both, from its distinct values, which become the leaves.
 
-    Parameters
-    ----------
-    spec : DatesSpec
-        Which periods; ``day`` is level 0 of a date column and adds no level to it.
-    values : numpy.ndarray, shape (n,), datetime64[us]
-        The distinct values of the column, at least one; they become the leaves.
-
-    Returns
-    -------
-    Hierarchy
-        Of intervals: periods from their first to their last day (dates) or microsecond (datetimes).
+    ``day`` is level 0 of a date column and adds no level to it. Nodes are periods from their first to their last day
+    (dates) or microsecond (datetimes).
     """
     leaves = np.sort(values)
     finest = column.kind.type.finest

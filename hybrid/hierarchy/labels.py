@@ -5,12 +5,12 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
-from decimal import Decimal
 
 import numpy as np
 import pandas as pd
 
 from hybrid.base.arrays import Mask, Nodes, Rows
+from hybrid.hierarchy.intervals import plain
 from hybrid.hierarchy.spec import DatesSpec, IntervalsSpec, MaskSpec
 from hybrid.hierarchy.tree import Hierarchy
 from hybrid.table import Column, ColumnFormat, Kind, Schema, Table
@@ -63,13 +63,7 @@ class LabelTable:
         )
 
     def from_table(self, table: Table) -> LabelTable:
-        """Read label texts back: the inverse of :meth:`to_table` for records that a generator made.
-
-        Parameters
-        ----------
-        table : Table
-            Columns as :meth:`to_table` gives them; every label is one that occurs in this table.
-        """
+        """Read label texts back, each of which occurs in this table: the inverse of :meth:`to_table`."""
         nodes = np.empty((len(table), len(self.quasi_identifiers)), dtype=np.int32)
         for at, name in enumerate(self.quasi_identifiers):
             present = np.unique(self.nodes[:, at])
@@ -116,18 +110,9 @@ LEFT_OUT = "left out"
 def level_words(hierarchy: Hierarchy, level: int, unit: str = "") -> str:
     """Name the groups that a level makes of the values.
 
-    Parameters
-    ----------
-    level : int
-        0 is the values themselves, the last one the root.
-    unit : str
-        Of whole numbers, such as ``year``: "10-year groups" instead of "groups of 10"; ages of 0.2 are not in years.
-
-    Returns
-    -------
-    str
-        Such as "kept as it is", "groups of 10", "first 3 characters", "by month", "4 groups", "left out". Holds no
-        cell value: a width, a number of characters, a period, or a number of groups.
+    Such as "kept as it is", "groups of 10", "first 3 characters", "by month", "4 groups", "left out". Holds no cell
+    value: a width, a number of characters, a period, or a number of groups. With ``unit`` whole numbers are "10-year
+    groups" instead of "groups of 10"; ages of 0.2 are not in years.
     """
     if level == hierarchy.n_levels - 1:
         return LEFT_OUT
@@ -135,7 +120,7 @@ def level_words(hierarchy: Hierarchy, level: int, unit: str = "") -> str:
         return "kept as it is"
     rule = hierarchy.rule
     if isinstance(rule, IntervalsSpec) and len(rule.widths) == hierarchy.n_levels - 2:
-        width, members = _plain(rule.widths[level - 1]), np.bincount(hierarchy.node_of[: hierarchy.missing_leaf, level])
+        width, members = plain(rule.widths[level - 1]), np.bincount(hierarchy.node_of[: hierarchy.missing_leaf, level])
         if width == "1" and (rule.bottom, rule.top) != (None, None) and (members > 1).sum() <= 2:
             return "kept within the ends"  # Whole numbers, of which those beyond an end are one group.
         return f"{width}-{unit} groups" if unit and "." not in width else f"groups of {width}"
@@ -146,7 +131,3 @@ def level_words(hierarchy: Hierarchy, level: int, unit: str = "") -> str:
         return f"first {kept} characters" if kept > 1 else "first character"
     count = len(set(hierarchy.node_of[: hierarchy.missing_leaf, level].tolist()))
     return f"{count:,} group{'s' if count > 1 else ''}"
-
-
-def _plain(number: Decimal) -> str:
-    return f"{number.normalize():f}"

@@ -236,10 +236,7 @@ def _with_placeholder(leaves: Array) -> Array:
 def flat_hierarchy(column: Column, parts: Sequence[pd.Series]) -> Hierarchy:
     """Build a hierarchy of values and one root, for values that are masked and not generalized.
 
-    Parameters
-    ----------
-    parts : sequence of pandas.Series
-        Values in the dtype of the kind; all of them become leaves. It gets a missing leaf if one is missing.
+    All values of the parts become leaves; it gets a missing leaf if one is missing.
     """
     dtype = np.dtype(column.kind.type.plain_dtype)
     leaves = np.unique(np.concatenate([distinct_values(part, column).astype(dtype) for part in parts]))

@@ -30,26 +30,11 @@ def load_hierarchies(
     unneeded: Container[str] = (),
     read: Mapping[str, Hierarchy] = MappingProxyType({}),
 ) -> dict[str, Hierarchy]:
-    """Load and check the hierarchies of quasi-identifiers and sensitive columns.
+    """Load and check the hierarchies of quasi-identifiers, which need one, and of sensitive columns that have one.
 
-    Every quasi-identifier needs one; sensitive columns may have one.
-
-    Parameters
-    ----------
-    table : Table
-        The whole table: its values must be covered, and a column with missing values gets a leaf for them.
-    sources : mapping of str to Path or HierarchySpec
-        CSV (column i = level i) or YAML file of each column, or its description. Other columns than those above are
-        ignored.
-    unneeded : container of str
-        Quasi-identifiers that are not generalized: none is loaded.
-    read : mapping of str to Hierarchy
-        Hierarchies of another table with these columns and sources: those of listed labels are not read again.
-
-    Returns
-    -------
-    dict of str to Hierarchy
-        In the order of the table's columns.
+    The whole table must be covered, and a column with missing values gets a leaf for them. Sources of other columns,
+    and ``unneeded`` quasi-identifiers, are left out. Of ``read``, hierarchies of another table with these columns and
+    sources, those of listed labels are not read again.
     """
     loaded: dict[str, Hierarchy] = {}
     problems: list[Problem] = []
@@ -82,29 +67,11 @@ def load_hierarchy(
     counts: Array | None = None,
     read: Hierarchy | None = None,
 ) -> Hierarchy:
-    """Load one hierarchy and check that it covers a column.
+    """Load one hierarchy and check that it covers a column; with a missing leaf exactly if values are missing.
 
-    Parameters
-    ----------
-    source : Path or HierarchySpec
-        A YAML file (``.yaml``, ``.yml``) or else CSV; or a description.
-    values : pandas.Series, shape (n,)
-        The column, in the dtype of its kind.
-    counts : numpy.ndarray, shape (n,), int, optional
-        Records that have each value, for messages; 1 if not given.
-    read : Hierarchy, optional
-        That of the same source for other values of the column.
-
-    Returns
-    -------
-    Hierarchy
-        With a leaf for missing values exactly if there are any.
-
-    Raises
-    ------
-    HierarchyError
-        The file is missing, unreadable or malformed, is not nested, has several roots, or does not cover all
-        values; the message counts them, the names are in its private part.
+    A source is a YAML file (``.yaml``, ``.yml``), else CSV, or a description. ``counts`` are the records that have each
+    value, for messages: they count what is not covered, and the names are in their private part. ``read`` is the
+    hierarchy of the same source for other values.
     """
     same = read is not None and _is_listed(source) and (read.missing_leaf is None) != bool(values.isna().any())
     hierarchy = read if read is not None and same else read_hierarchy(source, column, values)
@@ -150,13 +117,9 @@ def _without_markers(rows: Rows, column: Column) -> Rows:
 
 
 def listed_values(schema: Schema, sources: Mapping[str, HierarchySource]) -> dict[str, Array]:
-    """The values that files list, by column.
+    """The values that files list, by column, in the file's order, without the missing value.
 
-    Returns
-    -------
-    dict of str to numpy.ndarray
-        In the file's order, in the dtype of ``Hierarchy.leaves``, without the missing value. Only columns whose file
-        names every value: CSV, and YAML of the types ``tree`` and ``groups`` (without ``others``).
+    Only columns whose file names every value: CSV, and YAML of the types ``tree`` and ``groups`` (without ``others``).
     """
     found: dict[str, Array] = {}
     for column in schema:

@@ -38,18 +38,9 @@ _FEWEST = 4
 
 
 def list_rows(spec: ListSpec, texts: Collection[str] = ()) -> Rows:
-    """Labels of every level for each value of a list.
+    """Labels of every level for each value of a list: its text, then its label on levels 1, 2, ...
 
-    Parameters
-    ----------
-    texts : collection of str
-        Values of a column. A name that a table writes in another way, such as ``United-States``, is listed as the
-        table writes it.
-
-    Returns
-    -------
-    list of tuple of str
-        One row per value: its text, then its label on levels 1, 2, ...
+    A name that ``texts`` of a table write in another way, such as ``United-States``, is listed as the table writes it.
     """
     form = spec.form or FORMS[spec.list][0]
     written: dict[str, list[str]] = {}
@@ -66,10 +57,7 @@ def list_rows(spec: ListSpec, texts: Collection[str] = ()) -> Rows:
 def list_of(column: str, texts: Sequence[str]) -> ListSpec | None:
     """The list that holds all values of a column; None without one.
 
-    Parameters
-    ----------
-    column : str
-        Its name, which decides where the values are few or fit several lists.
+    The name of the column decides where the values are few or fit several lists.
     """
     found = [spec for spec in _specs() if _covers(spec, texts)]
     named = [spec for spec in found if _NAMED[spec.list].search(column)]

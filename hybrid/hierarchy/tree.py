@@ -130,10 +130,6 @@ class Hierarchy:
         """The hierarchy with some of its leaves alone, and the missing one.
 
         Labels, shares and bounds are those of the whole.
-
-        Parameters
-        ----------
-        kept : numpy.ndarray, shape (n_leaves,), bool
         """
         chosen = kept.copy()
         if self.missing_leaf is not None:
@@ -154,18 +150,9 @@ class Hierarchy:
         )
 
     def with_groups(self, names: Mapping[int, str]) -> Hierarchy:
-        """The hierarchy of categories with the names of groups as values, too.
+        """The hierarchy of categories with the names of groups, nodes above the values, as values, too.
 
-        Parameters
-        ----------
-        names : mapping of int to str
-            Text that each group, a node above the values, is written as: none of a value. Of groups with the same name
-            the lowest gets the value.
-
-        Returns
-        -------
-        Hierarchy
-            With the same nodes, and a new leaf below each group.
+        Each gets a leaf below it. No name is that of a value. Of groups with the same name the lowest gets the value.
         """
         level = self.level_of()
         lowest: dict[str, int] = {}
@@ -272,16 +259,7 @@ class Hierarchy:
     def contains(self, nodes: Nodes, values: pd.Series) -> Mask:
         """Mask of the values that generalize to the node beside them.
 
-        Parameters
-        ----------
-        nodes : numpy.ndarray, shape (n,)
-            Node numbers.
-        values : pandas.Series, shape (n,)
-            In the dtype of the column's kind; a missing value is held by the missing node and those above it.
-
-        Returns
-        -------
-        numpy.ndarray, shape (n,), bool
+        A missing value is held by the missing node and those above it.
         """
         inside: Array = self.node_at(values, self.level_of()[nodes]) == nodes
         return inside

@@ -11,6 +11,7 @@ from pathlib import Path
 
 import numpy as np
 
+from hybrid.anonymize.decide import AnonymizationRequest
 from hybrid.anonymize.warehouse.anonymize_files import FileTask, anonymize_files
 from hybrid.anonymize.warehouse.anonymize_rows import WarehouseResult, anonymize_rows
 from hybrid.base.arrays import Array, Codes, Mask
@@ -86,16 +87,9 @@ def write_from_files(config: RunConfig, folder: Path, seed: int | None, progress
             names = config.data.person_columns
             beside: dict[str, Array] = {PERSON: person_column(rows, config.data, names)} if names else {}
             beside |= _training(config, beside.get(PERSON, range(rows.n_rows)), seed)
-        task = FileTask(
-            rows=rows,
-            data=config.data,
-            hierarchies=config.hierarchy_sources,
-            options=config.anonymize,
-            work=work,
-            memory=config.anonymize.memory_bytes,
-            beside=beside,
-            population=load_population(config),
-        )
+        known = config.data, config.hierarchy_sources, config.anonymize, load_population(config)
+        asked = AnonymizationRequest(rows.source, tuple(rows.schema.names), *known)
+        task = FileTask(rows, asked, work, config.anonymize.memory_bytes, beside)
         done = anonymize_files(task, temporary / LABELS, recorder, progress)
         if states_of(sources) != before:
             raise DataError(

@@ -19,6 +19,7 @@ from hybrid.pipeline.config import RunConfig
 from hybrid.pipeline.level_costs import LevelWords, column_words, rule_sentences
 from hybrid.pipeline.level_findings import trial_seed
 from hybrid.pipeline.pipeline import Pipeline
+from hybrid.pipeline.placement import placed
 from hybrid.pipeline.stages import libraries
 from hybrid.pipeline.starter.column_names import ages_among
 from hybrid.report.charts.figures import trade_off_chart
@@ -160,6 +161,11 @@ def trade_off_of(
     limit stays: models, hierarchies, protection of values. The configured k and limit are added to those asked for.
     From ``store``, where runs keep their stages, the protected records are taken.
     """
+    if placed(config).is_pushed_down:
+        raise ConfigError(
+            "the trade-off is searched on rows in memory, and these stay in the warehouse",
+            hint="set data.sql.table to a sample that fits into memory",
+        )
     reason = no_curve(config)
     if reason is not None:
         raise ConfigError(WHY[reason])

@@ -31,6 +31,7 @@ from hybrid.pipeline.inputs import WarehouseInputs
 from hybrid.pipeline.level_findings import columns_of, level_findings, put_back, technique_findings
 from hybrid.pipeline.links import in_table
 from hybrid.pipeline.pipeline import Pipeline
+from hybrid.pipeline.placement import placed
 from hybrid.pipeline.private_mode import refuse_undeclared
 from hybrid.pipeline.roles import (
     CHOICES,
@@ -98,6 +99,7 @@ def diagnose_table(
     what constraints call them.
     """
     findings: list[Finding] = []
+    config = _attempt(findings, lambda: placed(config)) or config if table is None else config
     _attempt(findings, lambda: refuse_contradictions(config))
     seed = fresh_seed() if config.seed is None else config.seed
     there = WarehouseInputs(config, Recorder(), silent, lambda: seed) if config.is_pushed_down else None

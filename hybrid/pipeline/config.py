@@ -399,9 +399,9 @@ class RunConfig(Options):
 
     @property
     def is_pushed_down(self) -> bool:
-        """True if the rows stay in the warehouse."""
+        """True if the rows stay in the warehouse; where their size decides, after :func:`~.placement.placed`."""
         place = self.data.place
-        return self.frame is None and isinstance(place, SqlOptions) and place.push_down
+        return self.frame is None and isinstance(place, SqlOptions) and bool(place.stays)
 
     @property
     def policy_path(self) -> Path:

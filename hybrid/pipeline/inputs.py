@@ -10,6 +10,7 @@ from functools import cached_property
 import numpy as np
 import pyarrow as pa
 
+from hybrid.anonymize.decide import AnonymizationRequest
 from hybrid.anonymize.warehouse.anonymize_rows import TableTask
 from hybrid.anonymize.warehouse.draw_rows import KEY_BYTES, WholeTable, draw_rows, label_sample
 from hybrid.base.arrays import Array, Rows
@@ -230,14 +231,8 @@ def opened_task(config: RunConfig, population: Table | None) -> Iterator[TableTa
     memory = config.anonymize.memory_bytes
     place = config.data.place
     with open_warehouse(place.url_env, memory * ENGINE_SHARE, minutes=place.timeout_minutes) as warehouse:
-        yield TableTask(
-            warehouse=warehouse,
-            data=config.data,
-            hierarchies=config.hierarchy_sources,
-            options=config.anonymize,
-            memory=memory * (1 - warehouse.held),
-            population=population,
-        )
+        known = config.data, config.hierarchy_sources, config.anonymize, population
+        yield TableTask(warehouse, AnonymizationRequest(place.table, (), *known), memory * (1 - warehouse.held))
 
 
 def _format(column: Column, there: Column | None) -> ColumnFormat:

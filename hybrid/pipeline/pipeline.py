@@ -36,6 +36,7 @@ from hybrid.pipeline.evaluation_price import untried
 from hybrid.pipeline.identifying_texts import identifying_problems, kept_columns
 from hybrid.pipeline.inputs import Inputs, Sources
 from hybrid.pipeline.links import in_table
+from hybrid.pipeline.placement import placed
 from hybrid.pipeline.private_generation import refuse_spent
 from hybrid.pipeline.read_people import read_people, refuse_too_large
 from hybrid.pipeline.released_keys import with_keys
@@ -147,7 +148,7 @@ class Pipeline(NotebookResult, Run[Sources]):
             own = None
             if self.given is not None:
                 own = Inputs(self.config, Recorder(), self.progress, self.given.tables[SINGLE])
-            return self._run_of(self.config, self.progress, own)
+            return self._run_of(placed(self.config) if own is None else self.config, self.progress, own)
         config, name = self.config, self.config.links.person
         refuse_unknown(config, self.sources)
         table = self.sources.tables[name]

@@ -5,7 +5,7 @@ A mode and a feature are called as a configuration asks for them. The documentat
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, TypeAlias
 
 from hybrid.anonymize.techniques.registry import sensible_transitions
@@ -24,8 +24,8 @@ if TYPE_CHECKING:
 
 Words: TypeAlias = str | tuple[str, ...]
 """What fills a sentence: the name of a column, for example."""
-DP, PUSHED = "privacy.mode: dp", "data.sql.push_down"
-LABELS, SAMPLED = f"hybrid anonymize with {PUSHED}", f"hybrid run with {PUSHED}"
+DP, PUSHED = "privacy.mode: dp", "rows that stay in a warehouse"
+LABELS, SAMPLED = f"hybrid anonymize of {PUSHED}", f"hybrid run with {PUSHED}"
 FILES = "hybrid anonymize of a file larger than anonymize.memory_limit"
 RISK, CROSS, FILTER, PARTS = "risk", "split.control: cross", "synthesize.filter", "synthesize.part_rows"
 TABLES = "synthesize.tables"
@@ -150,7 +150,7 @@ FEATURES: dict[str, Callable[[RunConfig], bool | Sequence[Words]]] = {
     "data.max_rows": lambda c: c.data.max_rows is not None,
     "data.order": lambda c: c.data.order is not None,
     "data.person without data.max_rows": lambda c: bool(c.data.person_columns) and c.data.max_rows is None,
-    "data.sql.push_down": lambda c: c.is_pushed_down,
+    PUSHED: lambda c: c.is_pushed_down,
     "evaluate.retrain": lambda c: c.evaluate.retrain is not None,
     "evaluate.retrain.ordinal": lambda c: c.evaluate.retrain is not None and bool(c.evaluate.retrain.ordinal),
     "evaluate.retrain.stages": lambda c: c.evaluate.retrain is not None and c.evaluate.retrain.stages != ("synthetic",),
@@ -219,6 +219,36 @@ _BY_COLUMNS = "set sample.by to column names, or use sample.method: beta"
 
 _LARGER = "the table is larger than anonymize.memory_limit"
 _MORE = "raise anonymize.memory_limit on a machine with more memory"
+_STAY = "the rows stay in the warehouse"
+_SEARCH = {
+    "anonymize.technique": ("anonymize.technique looks at all records", "leave technique out"),
+    "anonymize.engine": ("engine {0} needs the whole table", "use anonymize.engine: exact"),
+    "anonymize.loss: association": (
+        "the loss association looks at all columns of every row",
+        "use another anonymize.loss",
+    ),
+    "anonymize.known_rows": ("anonymize.known_rows compares all rows of a person", "leave known_rows out"),
+    "data.household": ("data.household compares all rows of a household", "leave data.household out"),
+}
+"""What the search needs in memory."""
+_COPY = {
+    "constraints.derived": (
+        "a column computed from a quasi-identifier would give its label away",
+        "give that column the role excluded, and leave the constraint out",
+    ),
+    "protect": (
+        "protection compares the values of all records",
+        "set protect: off: columns that are no quasi-identifiers are then copied as they are",
+    ),
+    "sample.order: pre, also by default": ("sample.order: pre draws from the whole table", "leave sample.order out"),
+}
+"""What columns beside the labels need in memory."""
+
+
+def _outside(why: str, features: Mapping[str, tuple[str, str]], else_: str = "") -> dict[str, tuple[str, str]]:
+    """Refusals of features that need all rows in memory."""
+    return {name: (f"{why}: {sentence}", mend + else_) for name, (sentence, mend) in features.items()}
+
 
 REFUSALS: dict[str, dict[str, tuple[str, str]]] = {
     DP: {
@@ -300,7 +330,7 @@ REFUSALS: dict[str, dict[str, tuple[str, str]]] = {
             _SHARE,
         ),
         "risk": (f"{_APART} risk, which tries a known leak", _SHARE),
-        "data.sql.push_down": (f"{_APART} anonymization in a warehouse, where only a sample comes out", _SHARE),
+        PUSHED: (f"{_APART} anonymization in a warehouse, where only a sample comes out", _SHARE),
     },
     PARTS: {
         "synthesize.rows of one part": (
@@ -331,7 +361,7 @@ REFUSALS: dict[str, dict[str, tuple[str, str]]] = {
             "synthesize.tables: the weights of all tables together would add up to the population",
             "leave tables out, or give the weight another role",
         ),
-        "data.sql.push_down": ("synthesize.tables: data.sql.push_down learns a sample of the rows", "leave tables out"),
+        PUSHED: (f"synthesize.tables: {_STAY}, and a sample of them is learned", "leave tables out"),
         "column synthetic_table": (
             f"synthesize.tables: the release numbers its tables in a column {TABLE_NUMBER}, and the source has one",
             "give that column of the source another name",
@@ -397,79 +427,21 @@ REFUSALS: dict[str, dict[str, tuple[str, str]]] = {
         ),
     },
     PUSHED: {
-        "no anonymize": ("data.sql.push_down needs an anonymize section", "add one, with k and the quasi-identifiers"),
-        "anonymize.technique": ("data.sql.push_down: anonymize.technique looks at all records", "leave technique out"),
-        "anonymize.engine": ("data.sql.push_down: engine {0} needs the whole table", "use anonymize.engine: exact"),
-        "anonymize.loss: association": (
-            "data.sql.push_down: the loss association looks at all columns of every row",
-            "use another anonymize.loss",
-        ),
-        "anonymize.known_rows": (
-            "data.sql.push_down: anonymize.known_rows compares all rows of a person",
-            "leave known_rows out",
-        ),
-        "data.household": (
-            "data.sql.push_down: data.household compares all rows of a household",
-            "leave data.household out",
-        ),
-        "privacy": ("data.sql.push_down is about labels, and privacy.mode: dp about none", "leave privacy out"),
+        "no anonymize": (f"{_STAY}: an anonymize section is needed", "add one, with k and the quasi-identifiers"),
+        **_outside(_STAY, _SEARCH),
+        "privacy": (f"{_STAY}: privacy.mode dp has no labels", "leave privacy out"),
     },
     LABELS: {
-        "constraints.derived": (
-            "data.sql.push_down: a column computed from a quasi-identifier would give its label away",
-            "give that column the role excluded, and leave the constraint out",
-        ),
-        "data.max_rows": ("data.sql.push_down: data.max_rows compares all rows of a person", "leave data.max_rows out"),
-        "data.order": ("data.sql.push_down: data.order compares all rows of a person", "leave data.order out"),
-        "protect": (
-            "data.sql.push_down: protection compares the values of all records",
-            "set protect: off: columns that are no quasi-identifiers are then copied as they are",
-        ),
-        "split": (
-            "data.sql.push_down: every row of the table is anonymized",
-            "set split.control: 0, and no other key of split",
-        ),
-        "sample.order: pre, also by default": (
-            "data.sql.push_down: sample.order: pre draws from the whole table",
-            "leave sample.order out",
-        ),
+        **_outside(_STAY, _COPY),
+        "data.max_rows": (f"{_STAY}: data.max_rows compares all rows of a person", "leave data.max_rows out"),
+        "data.order": (f"{_STAY}: data.order compares all rows of a person", "leave data.order out"),
+        "split": (f"{_STAY}: every row of the table is anonymized", "set split.control: 0, and no other key of split"),
     },
     FILES: {
-        "anonymize.technique": (
-            f"{_LARGER}: anonymize.technique looks at all records",
-            f"leave technique out, or {_MORE}",
-        ),
-        "anonymize.engine": (
-            f"{_LARGER}: engine {{0}} needs the whole table",
-            f"use anonymize.engine: exact, or {_MORE}",
-        ),
-        "anonymize.known_rows": (
-            f"{_LARGER}: anonymize.known_rows compares all rows of a person",
-            f"leave known_rows out, or {_MORE}",
-        ),
-        "anonymize.loss: association": (
-            f"{_LARGER}: the loss association looks at all columns of every row",
-            f"use another anonymize.loss, or {_MORE}",
-        ),
-        "constraints.derived": (
-            f"{_LARGER}: a column computed from a quasi-identifier would give its label away",
-            "give that column the role excluded, and leave the constraint out",
-        ),
-        "data.household": (
-            f"{_LARGER}: data.household compares all rows of a household",
-            f"leave data.household out, or {_MORE}",
-        ),
+        **_outside(_LARGER, _SEARCH | _COPY, f", or {_MORE}"),
         "data.order": (
             f"{_LARGER}: data.order sorts all rows before they are split",
             f"leave data.order out, which labels do not need, or {_MORE}",
-        ),
-        "protect": (
-            f"{_LARGER}: protection compares the values of all records",
-            "set protect: off: columns that are no quasi-identifiers are then copied as they are; or " + _MORE,
-        ),
-        "sample.order: pre, also by default": (
-            f"{_LARGER}: sample.order: pre draws from the whole table",
-            f"leave sample.order out, or {_MORE}",
         ),
         "split.key, split.stable": (
             f"{_LARGER}: split.key and split.stable compare all records",
@@ -482,26 +454,26 @@ REFUSALS: dict[str, dict[str, tuple[str, str]]] = {
     },
     SAMPLED: {
         "anonymize.recoding: local": (
-            "data.sql.push_down: a sample has labels of the levels found, and local recoding has none",
+            f"{_STAY}: a sample has labels of the levels found, and local recoding has none",
             "use anonymize.recoding: global",
         ),
         "anonymize.suppressed: coarsen": (
-            "data.sql.push_down: a sample has labels of the levels found, and no coarser ones",
+            f"{_STAY}: a sample has labels of the levels found, and no coarser ones",
             "leave suppressed out",
         ),
         "split.rows, split.release": (
-            "data.sql.push_down: the records that come out are those of data.sql.sample_rows",
+            f"{_STAY}: the records that come out are those of data.sql.sample_rows",
             "set data.sql.sample_rows, and leave split.rows and split.release out",
         ),
         "sample of labels": (
-            "data.sql.push_down: the sample is drawn in the warehouse, from all rows with labels",
+            f"{_STAY}: the sample is drawn in the warehouse, from all rows with labels",
             "set data.sql.sample_rows, and leave the section sample out",
         ),
         "role weight": (
-            "data.sql.push_down: weights of a sample do not add up to the population",
+            f"{_STAY}: weights of a sample do not add up to the population",
             "leave the column with the role weight out of a view, or give it another role",
         ),
-        "risk": ("data.sql.push_down is about real tables, and risk tries metrics on known leaks", "leave risk out"),
+        "risk": (f"{_STAY}: risk tries metrics on known leaks, and these rows are real", "leave risk out"),
     },
     LINKED: {
         "data beside tables": ("data and tables exclude each other", "describe every table under tables"),

@@ -99,14 +99,9 @@ def restorable(
 
 
 def has_public_list(tree: Hierarchy, values: pd.Series) -> bool:
-    """True for a list of the package, and if most values that a file lists have no holder.
+    """True for a list of the package, and if most values that a file lists have no holder in the whole table.
 
     Then it is no copy of the table's own values.
-
-    Parameters
-    ----------
-    values : pandas.Series, shape (n,)
-        The column in the whole table, in the dtype of its kind.
     """
     if tree.public:
         return True

@@ -61,26 +61,13 @@ def protect_categories(
     *,
     named: bool = False,
 ) -> pd.Series:
-    """Replace the rare categories of a column.
+    """Replace the categories of a column that fewer than ``least`` people hold.
 
-    Parameters
-    ----------
-    values : pandas.Series, shape (n,)
-        The column.
-    replace : {"sample", "other", "missing"}
-        By what. A boolean column has no ``other``, and fewer than ``least`` people together do not make one: then a
-        value is drawn. Where no category has enough holders, the values become missing.
-    least : int
-        People who must hold a category.
-    matrix : numpy.ndarray, shape (n, p)
-        The other columns, for ``sample``.
-    persons : numpy.ndarray, shape (n,), int
-        Who counts as a holder of each record (:func:`hybrid.table.holders.row_holders`).
-    tree : Hierarchy, optional
-        Of the column: then ``sample`` and ``other`` draw from the categories under the lowest node that has any.
-    named : bool
-        Whether they write the lowest group that enough people share instead, by its name
-        (:func:`~hybrid.protect.group_values.grouped`).
+    ``replace`` says by what. A boolean column has no ``other``, and fewer than ``least`` people together do not make
+    one: then a value is drawn, as for ``sample``, by the other columns (``matrix``). Where no category has enough
+    holders, the values become missing. With a ``tree`` the categories under the lowest node that has any are drawn
+    from. ``named``: the lowest group that enough people share is written instead, by its name
+    (:func:`~hybrid.protect.group_values.grouped`).
     """
     affected, boolean = found.affected, values.dtype == "boolean"
     if not affected.any():
@@ -134,16 +121,9 @@ def text_problems(
     k: int = 0,
     generalized: Container[str] = (),
 ) -> list[Problem]:
-    """Columns without a decision, and decisions about columns that the table does not have.
+    """Columns without a decision, and decisions about columns that the table of training records does not have.
 
-    Parameters
-    ----------
-    table : Table
-        The training records, without identifiers, and with their persons and households.
-    k : int
-        Of the anonymization; 0 without one.
-    generalized : container of str
-        Columns that will be generalized, and need no decision.
+    ``k`` is that of the anonymization, 0 without one; columns that will be ``generalized`` need no decision.
     """
     return [*_unknown(table, options), *_texts(table, options, k, generalized)]
 

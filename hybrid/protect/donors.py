@@ -30,22 +30,10 @@ def ranks_of(table: Table) -> Array:
 
 
 def draw_alike(codes: Array, donors: Array, matrix: Array, rng: np.random.Generator) -> Array:
-    """Donor's code for every record that is none, drawn from donors with similar other columns.
+    """Donor's code for every record that is none, in their order, drawn from donors with similar other columns.
 
-    Parameters
-    ----------
-    codes : numpy.ndarray, shape (n,), int
-        Category of every record.
-    donors : numpy.ndarray, shape (n,), bool
-        Records whose category may be drawn; at least one.
-    matrix : numpy.ndarray, shape (n, p), float32
-        What the tree predicts from (:func:`ranks_of` without the column itself); without columns or with few
-        donors any donor is drawn.
-
-    Returns
-    -------
-    numpy.ndarray, shape (n - number of donors,), int
-        In the order of the records.
+    A tree predicts from ``matrix`` (:func:`ranks_of` without the column itself); without columns or with few donors any
+    donor is drawn. There is one at least.
     """
     having, wanting = np.flatnonzero(donors), np.flatnonzero(~donors)
     if not matrix.shape[1] or len(having) < 2 * LEAF:
@@ -61,15 +49,7 @@ def draw_alike(codes: Array, donors: Array, matrix: Array, rng: np.random.Genera
 def draw_below(codes: Array, donors: Array, levels: Array, rng: np.random.Generator) -> Array:
     """Donor's code for every record that is none, drawn from those under the record's lowest node that has any.
 
-    Parameters
-    ----------
-    levels : numpy.ndarray, shape (n_codes, n_levels), int
-        Node of each code on each level of its hierarchy, the root last.
-
-    Returns
-    -------
-    numpy.ndarray, shape (n - number of donors,), int
-        In the order of the records.
+    ``levels``, of shape (n_codes, n_levels), are the nodes of each code, the root last.
     """
     having, wanting = np.flatnonzero(donors), np.flatnonzero(~donors)
     drawn = codes[wanting]

@@ -22,20 +22,9 @@ def keep_probability(held: Array, least: int) -> Array:
     """Chance that a value comes through, by the number of people who hold it.
 
     It is 0 below ``least``. From there on it grows as in the optimal partition selection of Desfontaines, Voss, Gipson
-    and Mandayam (2022, Theorem 1): p(n) = min(e ** EPSILON * p(n - 1) + DELTA,
-    1 - e ** -EPSILON * (1 - p(n - 1) - DELTA), 1). So whether a value is there does not say whether one certain person
-    is: with a fixed threshold, who knows all others who hold it would see it.
-
-    Parameters
-    ----------
-    held : numpy.ndarray, shape (m,), int
-        People who hold each value.
-    least : int
-        Fewer never let it through.
-
-    Returns
-    -------
-    numpy.ndarray, shape (m,), float64, 0..1
+    and Mandayam (2022, Theorem 1): p(n) = min(e ** EPSILON * p(n - 1) + DELTA, 1 - e ** -EPSILON * (1 - p(n - 1) -
+    DELTA), 1). So whether a value is there does not say whether one certain person is: with a fixed threshold, who
+    knows all others who hold it would see it.
     """
     chances = [0.0]
     while chances[-1] < 1.0:
@@ -54,26 +43,11 @@ def values_let_through(codes: Array, n_codes: int, least: int, rng: np.random.Ge
 
 
 def shared_groups(own: Nodes, top: Levels, least: int, rng: np.random.Generator, persons: Array) -> Levels:
-    """Lowest level on which enough records of rare values share a group.
+    """Lowest level, up to ``top``, on which enough records of rare values share a group; -1 where there is none.
 
     Only these records count: were others of the group counted, too, its name would show a single person whose value is
-    rare. Groups come through as values do (:func:`keep_probability`), so that nobody decides about one.
-
-    Parameters
-    ----------
-    own : numpy.ndarray, shape (m, n_levels), int
-        Nodes of each record whose value is rare.
-    top : numpy.ndarray, shape (m,), int
-        Level up to which each may rise.
-    least : int
-        Fewer people are never a group.
-    persons : numpy.ndarray, shape (m,), int
-        Who counts as a holder of each record.
-
-    Returns
-    -------
-    numpy.ndarray, shape (m,), int
-        -1 where there is no such level.
+    rare. Groups come through as values do (:func:`keep_probability`), so that nobody decides about one. ``own``, of
+    shape (m, n_levels), are the nodes of each record.
     """
     found = np.full(len(own), -1, dtype=np.int64)
     for level in range(1, own.shape[1]):
@@ -96,22 +70,8 @@ def grouped(
     """Node of the value, or group of values, that each record is written as.
 
     A rare value becomes its lowest group that enough people share. Where people are too few for any, they get what
-    another record below the same topmost node is written as; if there is none, the name of that node.
-
-    Parameters
-    ----------
-    leaves : numpy.ndarray, shape (n,), int
-        Value of each record.
-    rare : numpy.ndarray, shape (n,), bool
-        Records whose value must not come out.
-    top : numpy.ndarray, shape (n,), int
-        Level of the topmost node of each record.
-    least, rng, persons
-        As for :func:`shared_groups`; a person for each of the n records.
-
-    Returns
-    -------
-    numpy.ndarray, shape (n,), int32
+    another record below the same topmost node is written as; if there is none, the name of that node. ``top`` is the
+    level of each record's topmost node.
     """
     own = tree.node_of[leaves]
     written, rows = own[:, 0].copy(), np.flatnonzero(rare)
@@ -131,14 +91,9 @@ def grouped(
 
 
 def group_names(tree: Hierarchy, groups: Nodes) -> dict[int, str]:
-    """Text that each group of a hierarchy is written as.
+    """Text that each group, a node above the values, is written as: its label.
 
-    Its label. A group whose label another group has that does not lie below it is written with its level, too.
-
-    Parameters
-    ----------
-    groups : numpy.ndarray, shape (n_groups,), int
-        Nodes above the values.
+    A group whose label another group has that does not lie below it is written with its level, too.
     """
     level = tree.level_of()
     texts = {str(value) for value in tree.leaves[: tree.missing_leaf]}
@@ -165,20 +120,7 @@ def _with_level(label: str, level: int) -> str:
 
 
 def with_names(tree: Hierarchy, written: Nodes) -> tuple[Hierarchy, Leaves]:
-    """Make values of the names of groups.
-
-    Parameters
-    ----------
-    written : numpy.ndarray, shape (n,), int
-        Node that each record is written as (:func:`grouped`).
-
-    Returns
-    -------
-    Hierarchy
-        With the names of all groups among them as leaves.
-    numpy.ndarray, shape (n,), int
-        Its leaf of each record.
-    """
+    """Make values of the names of groups that records are written as (:func:`grouped`); with the new leaf of each."""
     names = group_names(tree, np.setdiff1d(written, tree.node_of[:, 0]))
     known = tree.with_groups(names)
     leaf_of = np.empty(known.n_nodes, dtype=np.int64)
@@ -188,15 +130,7 @@ def with_names(tree: Hierarchy, written: Nodes) -> tuple[Hierarchy, Leaves]:
 
 
 def decoded(tree: Hierarchy, leaves: Leaves, values: pd.Series) -> pd.Series:
-    """Column of some leaves, shape (n,), in its dtype without unused categories.
-
-    Parameters
-    ----------
-    leaves : numpy.ndarray, shape (n,), int
-        Value of each record.
-    values : pandas.Series
-        The column as it was, whose categories come first.
-    """
+    """Column of some leaves in the dtype of ``values``, whose categories come first, without unused ones."""
     found = tree.decode(leaves)
     if tree.kind is not Kind.CATEGORICAL:
         return found.astype(values.dtype)

@@ -61,15 +61,7 @@ class Steps:
 
 
 def steps_of(distinct: pd.Series, column: Column, listed: Array | None = None) -> Steps:
-    """Find the widest step that reaches all values.
-
-    Parameters
-    ----------
-    distinct : pandas.Series, shape (m,)
-        Distinct values, ascending, none missing; m at least 1.
-    listed : numpy.ndarray, optional
-        The values that the column can have, if a file lists them; unused unless it has all of ``distinct``.
-    """
+    """Find the widest step that reaches all distinct values, which ascend; of ``listed`` ones, if these hold all."""
     if listed is not None and distinct.isin(pd.Series(listed, dtype=distinct.dtype)).all():
         every = np.unique(_plain(pd.Series(listed, dtype=distinct.dtype)))
         return Steps(column, np.searchsorted(every, _plain(distinct)), listed=every)
@@ -117,7 +109,7 @@ def protect_numbers(
     persons: Array,
     listed: Array | None = None,
 ) -> RedrawnColumn:
-    """Code both ends of a column and redraw its rare values.
+    """Code both ends of a column and redraw its rare values, from those that a file lists where one does.
 
     Rare are values that fewer than ``least`` people hold. Nothing lies beyond the values of the ``least``-th smallest
     and largest person. Values that enough people hold stay. The others are sorted and cut into blocks of at least
@@ -132,17 +124,6 @@ def protect_numbers(
 
     Where the values of fewer people are rare, they become the nearest value that enough people hold; where there is
     none, missing.
-
-    Parameters
-    ----------
-    values : pandas.Series, shape (n,)
-        The column, in the dtype of its kind.
-    least : int
-        People who must hold a value so that it stays.
-    persons : numpy.ndarray, shape (n,), int
-        Who counts as a holder of each record (:func:`hybrid.table.holders.row_holders`).
-    listed : numpy.ndarray, optional
-        Values that the column can have, if a file lists them: nothing else is drawn.
     """
     codes, distinct = pd.factorize(values, sort=True)
     if not len(distinct):
@@ -217,16 +198,9 @@ def _from_blocks(steps: Steps, codes: Array, stays: Array, block: float, rng: np
 def _blocks(values: Array, counts: Array, block: float, whole: bool) -> Array:
     """Number of each value's block, from 0.
 
-    Blocks have at least ``block`` records; on a grid so many more, up to a share :data:`MOST_OF_ALL` of all, that they
-    span about :data:`LEAST_VALUES` of its values: of the draws about one in that number hits a value more often because
-    its own holder makes the block narrow.
-
-    Parameters
-    ----------
-    values, counts : numpy.ndarray, shape (m,), int64 or float64
-        Positions, ascending, and their records.
-    whole : bool
-        True on a grid.
+    Blocks have at least ``block`` records; on a grid (``whole``) so many more, up to a share :data:`MOST_OF_ALL` of
+    all, that they span about :data:`LEAST_VALUES` of its values: of the draws about one in that number hits a value
+    more often because its own holder makes the block narrow.
     """
     before, total = np.cumsum(counts) - counts, int(counts.sum())
     wide = np.full(len(values), block)

@@ -49,18 +49,9 @@ def protect_history(
     Values drawn anew one by one would keep neither the pace of a history nor rows of one moment together: of some
     thousand rows in a year, each is moved by days. So the first values of all persons are protected as
     :func:`~hybrid.protect.numbers.protect_numbers` does, and so are the gaps. No value lies beyond those of the
-    ``least``-th smallest and largest person.
+    ``least``-th smallest and largest person. A record without a key (negative) is a history of its own.
 
     Columns in which no value is rare, and those without steps, are left to :func:`protect_numbers`.
-
-    Parameters
-    ----------
-    values : pandas.Series, shape (n,)
-        The column that orders the rows of a person, in the dtype of its kind.
-    persons : numpy.ndarray, shape (n,), int
-        Person of each record. Negative ones have no key: each is a history of its own.
-    whose : numpy.ndarray, shape (n,), int
-        Who counts as a holder of each record (:func:`hybrid.table.holders.row_holders`).
     """
     codes, distinct = pd.factorize(values, sort=True)
     ends = people_bounds(codes, least, whose) if len(distinct) else None
@@ -109,7 +100,7 @@ def protect_distances(
     least: int,
     rng: np.random.Generator,
 ) -> dict[str, pd.Series]:
-    """Redraw the distances of dates from those of the rows' parents.
+    """Redraw the distances of dates from those of the rows' parents; ``own`` are the columns redrawn on their own.
 
     Redrawn on its own, an account would be opened days before or after its owner joined, though most are opened on that
     day. So the date is the protected one of the parent and the distance between them, which is protected as the column
@@ -117,13 +108,6 @@ def protect_distances(
 
     Where the sum is the row's own date, and few people hold that, the date is the one redrawn on its own. None lies
     beyond those.
-
-    Parameters
-    ----------
-    own : mapping of str to pandas.Series, shape (n,)
-        Each of the columns redrawn on its own.
-    starts : mapping of str to Start
-        The columns that are counted from a date of the parent.
     """
     whose, histories, found = row_holders(before), row_persons(before), dict[str, pd.Series]()
     for name, start in starts.items():
@@ -148,9 +132,6 @@ def moved_with(
     return moved
 
 
-_GAPS = Column("gaps", Role.INSENSITIVE, Kind.INTEGER)
-
-
 def protect_ties(
     before: Table,
     own: Mapping[str, pd.Series],
@@ -171,23 +152,9 @@ def protect_ties(
     row that are tied to it move by as much as its own redrawing would move it. Where a date would lie beyond the
     ``least``-th smallest or largest person's, they move inside.
 
-    Parameters
-    ----------
-    before : Table, n records
-        The records without protection.
-    own : mapping of str to pandas.Series, shape (n,)
-        Each of the columns redrawn on its own. A tied date is this where the one that it is counted from is missing,
-        or missing after protection.
-    ties : mapping of str to str
-        Each tied column with the one that it is counted from; without circles.
-    fixed : container of str
-        Columns that stay as they are in ``own``, since they are generalized. Of those counted from them the gap is
-        protected, and no more.
-
-    Returns
-    -------
-    dict of str to pandas.Series
-        The tied columns and those that they are counted from.
+    ``own`` are the columns redrawn on their own: a tied date is this where the one that it is counted from is missing,
+    also after protection. ``fixed`` columns stay as they are there, since they are generalized; of those counted from
+    them the gap is protected, and no more.
     """
     persons, new = row_holders(before), dict[str, pd.Series]()
     for tree in _trees(ties):
@@ -195,7 +162,7 @@ def protect_ties(
         for name in tree[1:]:
             anchor = found[ties[name]]
             lengths = pd.Series(gaps(before, ties[name], name)).astype(DTYPES[Kind.INTEGER])
-            drawn = protect_numbers(lengths, _GAPS, least, rng, persons).values
+            drawn = protect_numbers(lengths, _STEPS, least, rng, persons).values
             placed = after(anchor, drawn, before.schema[name]).astype(DTYPES[before.schema[name].kind])
             found[name] = placed.where(own[name].notna() & placed.notna(), own[name])
         alone = tree[0] in fixed or (before.schema.order in found and not all_differ(persons))

@@ -157,7 +157,7 @@ class Situation:
     @property
     def is_pushed_down(self) -> bool:
         """True where a warehouse anonymizes, of which only a sample comes out."""
-        return bool((self.data.get("sql") or {}).get("push_down"))
+        return self.anonymization is not None and self.anonymization.drawn is not None
 
     def columns_as(self, *roles: Role) -> list[str]:
         found = (self.data.get("columns") or {}).items()

@@ -164,6 +164,11 @@ def memory_need(file: File, options: ReadOptions, n_quasi: int) -> float:
     else:
         rows, columns = estimated_shape(file, options)
         texts = _CSV_COPIES * file.info().size
+    return table_memory(rows, columns, n_quasi, texts)
+
+
+def table_memory(rows: int, columns: int, n_quasi: int, texts: float) -> float:
+    """Estimated bytes of a table that is read and anonymized in memory; ``texts``: those that reading takes."""
     return float(texts + rows * (_TABLES * columns * _CELL_BYTES + n_quasi * _QUASI_BYTES))
 
 

@@ -28,7 +28,7 @@ from hybrid.table.sql_connection import too_slow
 ENGINE_SHARE = 0.5
 """Share of the memory limit that an engine on this machine (DuckDB, Spark) may take."""
 CONNECT_SECONDS = 10
-PUSH_DOWN = "data.sql.push_down"
+SQL = "data.sql"
 INCOMING = "hybrid_incoming"
 """Name of the rows that DuckDB reads from here."""
 _CHUNK = 1 << 18
@@ -270,7 +270,7 @@ def _place(name: str) -> tuple[str, str | None]:
 
 @contextmanager
 def open_warehouse(
-    url_env: str, memory: float | None = None, asked: str = PUSH_DOWN, minutes: float | None = None
+    url_env: str, memory: float | None = None, asked: str = SQL, minutes: float | None = None
 ) -> Iterator[Warehouse]:
     """Connect to the warehouse of an environment variable for the block.
 
@@ -324,6 +324,11 @@ def _connected(module: Any, engine: str, url: SplitResult, memory: float | None)
         return Warehouse(backend)
     place = unquote(url.path.removeprefix("/"))
     return _connect_duckdb(module, place, memory)
+
+
+def warehouse_of(url_env: str) -> str | None:
+    """Warehouse that the URL in an environment variable is of; None for another database, and without a URL."""
+    return _SCHEMES.get(os.environ.get(url_env, "").partition(":")[0].partition("+")[0])
 
 
 def _url(url_env: str, asked: str) -> SplitResult:
@@ -450,6 +455,7 @@ def _connect_duckdb(module: Any, place: str, memory: float | None, work: Path | 
 
     What does not fit into ``memory`` bytes is in the folder ``work``, or beside the file, until the session ends.
     """
+    memory = None if memory is None else max(memory, LEAST)
     limit = {} if memory is None else {"memory_limit": _mebibytes(memory)}
     aside = {} if work is None else {"temp_directory": str(work)}
     off = dict.fromkeys(("autoinstall_known_extensions", "autoload_known_extensions"), "false")
@@ -470,7 +476,7 @@ def open_files(source: str, work: Path, memory: float) -> Iterator[DuckdbWarehou
         ibis, duckdb = import_module("ibis"), import_module("duckdb")
         module = ibis.duckdb
     try:
-        session = _connect_duckdb(module, ":memory:", max(memory, LEAST), work)
+        session = _connect_duckdb(module, ":memory:", memory, work)
         try:
             yield session
         finally:

@@ -20,6 +20,7 @@ from hybrid.comparison.trial import Configuration, Workplace
 from hybrid.jobs.start import Frames, configuration
 from hybrid.pipeline.config import RunConfig
 from hybrid.pipeline.draft import Draft
+from hybrid.pipeline.placement import placed
 from hybrid.pipeline.risk import leak_of
 from hybrid.publication.policy import Policy
 from hybrid.report.charts.svg import Figure
@@ -220,7 +221,7 @@ def tune(
     """
     began = cpu_seconds()
     loaded = configuration(config, data, overrides)
-    asked = _refused(loaded)
+    asked = _refused(placed(loaded))
     folder, zone = Path(work) / KIND / asked.name if out is None else Path(out), Path(work)
     people = TuningPeople.of(asked, asked.seed if seed is None else seed, zone, progress)
     run = people.run(asked, progress)

@@ -24,7 +24,16 @@ from hybrid.base import scratch
 from hybrid.base.errors import ConfigError, DataError, UnreachableError, VerificationError
 from hybrid.table.spark import SparkWarehouse
 from hybrid.table.warehouse import Warehouse, open_warehouse
-from tests.anonymize.warehouse_job import LIKE_FILES, MODELS, OTHERS, PERSONS, Job, suppress_no_row, write_people
+from tests.anonymize.warehouse_job import (
+    LIKE_FILES,
+    MODELS,
+    OTHERS,
+    PERSONS,
+    Job,
+    assert_size_decides,
+    suppress_no_row,
+    write_people,
+)
 from tests.jobs.warehouse_clinic import rows_of, write_clinic
 
 pytest.importorskip("pyspark", reason="needs the extra [spark]")
@@ -111,6 +120,11 @@ def test_as_in_memory_and_nothing_else(
     chosen = drawn[1]["person"].to_pylist()
     assert 0 < len(chosen) < len(everyone)
     assert Counter(chosen) == Counter(person for person in everyone if person in set(chosen))
+
+
+def test_the_memory_limit_decides_whether_rows_stay(job: Job, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("TEST_WAREHOUSE", put(tmp_path / "lake", job.table))
+    assert_size_decides(job)
 
 
 @pytest.mark.engines

@@ -22,7 +22,17 @@ from hybrid.jobs import anonymize_file
 from hybrid.jobs.anonymize_file import write_in_warehouse
 from hybrid.table import duckdb as duckdb_session
 from hybrid.table.warehouse import Warehouse, open_warehouse, plain
-from tests.anonymize.warehouse_job import LIKE_FILES, MODELS, OTHERS, PERSONS, Job, put, suppress_no_row, write_people
+from tests.anonymize.warehouse_job import (
+    LIKE_FILES,
+    MODELS,
+    OTHERS,
+    PERSONS,
+    Job,
+    assert_size_decides,
+    put,
+    suppress_no_row,
+    write_people,
+)
 from tests.helpers.postgres_server import PASSWORD, postgres
 
 SETTINGS = {
@@ -172,6 +182,13 @@ def test_engines_draw_the_same_sample(
     assert (whole, sorted(rows["id"].to_pylist())) == (same, sorted(others["id"].to_pylist()))
     assert 0 < rows.num_rows < whole["records"] - whole["suppressed"]
     assert rows.num_rows == 60 or "persons" in name
+
+
+def test_the_memory_limit_decides_whether_rows_stay_in_postgresql(
+    job: Job, server: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("TEST_WAREHOUSE", server)
+    assert_size_decides(job)
 
 
 def test_an_error_of_postgresql_repeats_no_value(server: str, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -14,7 +14,7 @@ import pyarrow as pa
 import pytest
 import yaml
 
-from hybrid.anonymize.decide import Decision
+from hybrid.anonymize.decide import AnonymizationRequest, Decision
 from hybrid.anonymize.warehouse.anonymize_rows import TableTask, WarehouseResult, anonymize_rows
 from hybrid.anonymize.warehouse.draw_rows import draw_rows
 from hybrid.anonymize.warehouse.write_labels import Classes
@@ -22,6 +22,7 @@ from hybrid.base.manifest import Recorder
 from hybrid.base.progress import silent
 from hybrid.pipeline.beside import load_population
 from hybrid.pipeline.config import RunConfig, load_config
+from hybrid.pipeline.placement import placed
 from hybrid.pipeline.table_run import TableRun
 from hybrid.table.warehouse import Warehouse
 from tests.anonymize.people_job import people, write_job
@@ -110,9 +111,19 @@ class Job:
         sql = {"url_env": "TEST_WAREHOUSE", "table": "people", "push_down": True, "labels": labels}
         config = load_config(self.path, {**overrides, "data.path": "", "data.sql": sql})
         assert config.anonymize is not None
-        return TableTask(
-            warehouse, config.data, config.hierarchy_sources, config.anonymize, MEMORY, load_population(config)
-        )
+        known = config.data, config.hierarchy_sources, config.anonymize, load_population(config)
+        return TableTask(warehouse, AnonymizationRequest("people", (), *known), MEMORY)
+
+
+def assert_size_decides(job: Job) -> None:
+    """The table ``people`` of TEST_WAREHOUSE is read where memory has room for it, and else stays there."""
+    place = {"data.path": "", "data.sql": {"url_env": "TEST_WAREHOUSE", "table": "people"}}
+    small = placed(job.config(**place))
+    assert not small.is_pushed_down
+    assert placed(job.config(**place, **{"anonymize.memory_limit": 1e-5})).is_pushed_down
+    frame = small.load_table().frame
+    rows = Counter(zip(*(frame[name].astype(str) for name in ("id", "ward")), strict=True))
+    assert rows == Counter(zip(*(map(str, job.table[name].to_pylist()) for name in ("id", "ward")), strict=True))
 
 
 def put(file: Path, table: pa.Table) -> None:

@@ -19,12 +19,14 @@ import yaml
 
 from hybrid.anonymize.warehouse import expressions
 from hybrid.anonymize.warehouse.expressions import DIGEST, KEY
-from hybrid.base.errors import ConfigError
+from hybrid.base.errors import ConfigError, DataError
 from hybrid.cli import main
+from hybrid.jobs.trade_off import trade_off_of
 from hybrid.pipeline.check import diagnose
 from hybrid.pipeline.column_findings import small_sample
 from hybrid.pipeline.config import load_config
 from hybrid.pipeline.pipeline import Pipeline
+from hybrid.pipeline.placement import placed
 from hybrid.pipeline.table_run import TableRun
 from hybrid.publication.gate import judge
 from hybrid.publication.guarantee import guarantee_sentence
@@ -35,7 +37,9 @@ from hybrid.publication.protection_words import protection
 from hybrid.publication.redact import public_anonymization
 from hybrid.publication.table_facts import TableFacts
 from hybrid.publication.verdict import Verdict
+from hybrid.table.sources import sql
 from hybrid.table.warehouse import open_warehouse
+from hybrid.tuning.search import tune
 from tests.helpers.pages import report_text
 from tests.jobs.warehouse_clinic import QUASI_IDENTIFIERS, here, rows_of, write_clinic
 
@@ -266,10 +270,60 @@ def test_no_one_can_tell_who_was_drawn_without_the_key(monkeypatch: pytest.Monke
         assert abs(hits - 400 * 2.5) < 5 * (400 * 10 * 0.25 * 0.75) ** 0.5
 
 
-def test_sample_rows_needs_push_down(clinic: Path) -> None:
+def test_sample_rows_let_the_rows_stay(clinic: Path) -> None:
     content = yaml.safe_load(clinic.read_text())
-    content["data"]["sql"]["push_down"] = False
-    path = clinic.with_name("whole.yaml")
+    del content["data"]["sql"]["push_down"]
+    path = clinic.with_name("asked.yaml")
     path.write_text(yaml.safe_dump(content))
-    with pytest.raises(ConfigError, match="sample_rows is the sample that push_down draws"):
+    assert load_config(path).is_pushed_down
+    content["data"]["sql"]["push_down"] = False
+    path.write_text(yaml.safe_dump(content))
+    with pytest.raises(ConfigError, match="sample_rows is for rows that stay in the warehouse"):
         load_config(path)
+
+
+@pytest.fixture
+def undecided(clinic: Path) -> Path:
+    """The configuration that says nothing of where the rows are."""
+    content = yaml.safe_load(clinic.read_text())
+    content["data"]["sql"] = {"url_env": "CLINIC_URL", "table": "admissions"}
+    path = clinic.with_name("undecided.yaml")
+    path.write_text(yaml.safe_dump(content))
+    return path
+
+
+LITTLE = {"anonymize.memory_limit": 0.0005}
+"""GiB: less than 700 rows of the clinic take."""
+
+
+def test_the_memory_limit_decides_whether_rows_stay(undecided: Path, tmp_path: Path) -> None:
+    small = load_config(undecided)
+    assert placed(small).is_pushed_down is False and placed(load_config(undecided, LITTLE)).is_pushed_down
+    read, expected = Pipeline(small).person, here(undecided)
+    assert read.inputs.whole is None and len(read.table) == len(expected.table) == 700
+    texts = [one.table.frame.astype(str) for one in (read, expected)]
+    first, second = (sorted(map(tuple, frame[sorted(frame)].to_numpy())) for frame in texts)
+    assert first == second
+    crossed = load_config(undecided, {**LITTLE, "split.control": "cross"})
+    with pytest.raises(ConfigError, match="anonymization in a warehouse"):
+        _ = Pipeline(crossed).person
+    assert any(one.level == "error" and "in a warehouse" in one.message for one in diagnose(crossed))
+
+
+def test_a_table_larger_than_the_memory_limit_is_run_by_a_sample(undecided: Path, tmp_path: Path) -> None:
+    out, work = tmp_path / "out", tmp_path / "work"
+    assert exit_code("run", undecided, "--out", out, "--work", work, "--set", "anonymize.memory_limit=0.0005") == 0
+    told = json.loads((out / "anonymization.json").read_text())
+    assert told["warehouse"]["engine"] == "duckdb" and told["records"] == 700
+    assert "stay there; labels were found and verified on all" in report_text(out)
+    assert any("700 rows stay there" in finding.message for finding in diagnose(load_config(undecided, LITTLE)))
+    with pytest.raises(ConfigError, match="are not tuned"):
+        tune(load_config(undecided, LITTLE), work=tmp_path / "tune")
+    with pytest.raises(ConfigError, match="trade-off is searched on rows in memory"):
+        trade_off_of(load_config(undecided, LITTLE))
+
+
+def test_no_more_is_read_than_memory_holds(undecided: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(sql, "available_bytes", lambda: 2**18)
+    with pytest.raises(DataError, match="the rows take more than"):
+        load_config(undecided, {"anonymize": None, "transition": None}).load_table()

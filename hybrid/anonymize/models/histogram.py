@@ -34,13 +34,7 @@ class Histogram:
     def of(
         cls, classes: Codes, values: Codes, counts: Counts | Numbers, n_classes: int, reference: Numbers
     ) -> Histogram:
-        """Add up entries given in any order; equal (class, value) pairs are joined.
-
-        Parameters
-        ----------
-        classes, values, counts : numpy.ndarray, shape (n,)
-            Class, value number and count of each entry.
-        """
+        """Add up entries given in any order; equal (class, value) pairs are joined."""
         n_values = len(reference)
         code = classes * n_values + values
         if n_classes * n_values <= 4 * len(code) + 1024:
@@ -83,16 +77,9 @@ class Histogram:
         return self.counts[order], np.arange(len(self.classes)) - starts[self.classes]
 
     def by_blocks(self, measure: Callable[[Numbers], Numbers]) -> Numbers:
-        """Apply a function to dense frequencies, block by block of classes.
+        """Apply a function to dense frequencies, block by block of classes; shape (n_classes,), float64.
 
-        Parameters
-        ----------
-        measure : callable
-            From (n_block, n_values) differences ``class frequency - reference`` to (n_block,) numbers.
-
-        Returns
-        -------
-        numpy.ndarray, shape (n_classes,), float64
+        It makes one number a class of the differences ``class frequency - reference``, shape (n_block, n_values).
         """
         step = max(1, _CELLS // max(self.n_values, 1))
         frequencies = self.frequencies()

@@ -34,20 +34,7 @@ def k_reached(table: Table | pd.DataFrame, quasi_identifiers: Sequence[str]) -> 
 
 
 def persons_per_class(table: Table | pd.DataFrame, quasi_identifiers: Sequence[str], persons: Codes) -> pd.Series:
-    """Number of different persons with a key in each class.
-
-    Parameters
-    ----------
-    table : Table or pandas.DataFrame, n records
-        Any table.
-    persons : numpy.ndarray, shape (n,), int
-        Person of each record; negative ones have no key and count as no person.
-
-    Returns
-    -------
-    pandas.Series
-        By class number; 0 for classes without such a person.
-    """
+    """Number of different persons with a key (not negative) in each class; 0 for classes without any."""
     classes, n_classes = equivalence_classes(table, quasi_identifiers)
     if all_differ(persons):
         return pd.Series(np.bincount(classes, minlength=n_classes))

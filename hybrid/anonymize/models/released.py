@@ -52,19 +52,9 @@ def frame_of(table: Table | pd.DataFrame) -> pd.DataFrame:
 
 
 def equivalence_classes(table: Table | pd.DataFrame, quasi_identifiers: Sequence[str]) -> tuple[Codes, int]:
-    """Records with equal quasi-identifiers.
+    """Class of each record, 0..n_classes-1, and n_classes: records with equal quasi-identifiers.
 
-    Parameters
-    ----------
-    table : Table or pandas.DataFrame, n records
-        Any table. A missing value is a category of its own.
-    quasi_identifiers : sequence of str
-        Columns that an attacker knows. None: all records are alike.
-
-    Returns
-    -------
-    classes : numpy.ndarray, shape (n,), int64
-        Class of each record, 0..n_classes-1.
+    A missing value is a category of its own. Without quasi-identifiers all records are alike.
     """
     frame = frame_of(table)
     if not len(frame) or not quasi_identifiers:

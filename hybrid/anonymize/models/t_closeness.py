@@ -102,17 +102,9 @@ def ordered_distance(histogram: Histogram) -> Numbers:
 def hierarchical_distance(histogram: Histogram, covers: Mask, height: Numbers) -> Numbers:
     """Earth mover's distance to the reference with distances by hierarchy.
 
-    Moving mass to another subtree costs the height of the common node, 0..1.
-
-    Li et al. 2007, section 5.2, with costs added up along the tree: mass that leaves a node pays the height from
-    the node to its parent once.
-
-    Parameters
-    ----------
-    covers : numpy.ndarray, shape (n_nodes, n_values), bool
-        Which value is under which node.
-    height : numpy.ndarray, shape (n_nodes,), float64
-        Height difference between each node and its parent, over the height of the tree; 0 for the root.
+    Moving mass to another subtree costs the height of the common node, 0..1. Li et al. 2007, section 5.2, with costs
+    added up along the tree: mass that leaves a node pays the ``height`` from the node to its parent once, over the
+    height of the tree. ``covers``, of shape (n_nodes, n_values): which value is under which node.
     """
     weights = covers.astype(np.float64).T
     return histogram.by_blocks(lambda difference: 0.5 * np.abs(difference @ weights) @ height)
@@ -121,12 +113,7 @@ def hierarchical_distance(histogram: Histogram, covers: Mask, height: Numbers) -
 def variation(counts: ClassCounts, group: pd.Series, overall: pd.Series) -> pd.Series:
     """Total variation distance of each class from the whole table, 0..1: the mass that has to move at all.
 
-    Parameters
-    ----------
-    group : pandas.Series, one per cell
-        What the values are grouped by.
-    overall : pandas.Series
-        Share of each group in the whole table.
+    ``group``: what the value of each cell is grouped by; ``overall``: share of each group in the whole table.
     """
     inside = counts.cells["share"].groupby([counts.cells["class"], group]).sum()
     excess = inside - overall.reindex(inside.index.get_level_values(1)).to_numpy()

@@ -48,17 +48,9 @@ class LevelAssociations:
 def measure_associations(
     train: Table, leaves: Leaves, hierarchies: Sequence[Hierarchy], uses: Sequence[str]
 ) -> LevelAssociations:
-    """Measure what each level keeps.
+    """Measure what each level keeps of the associations with some columns; without any, with the targets, else all.
 
-    Parameters
-    ----------
-    train : Table, n records
-        The training records. The rows of a person weigh as one together.
-    leaves : numpy.ndarray, shape (n, n_qi), int
-        Leaf of each quasi-identifying value.
-    uses : sequence of str
-        Columns that the table is for; none: the targets, and without targets all columns. A quasi-identifier has no
-        association with itself.
+    The rows of a person weigh as one together. A quasi-identifier has no association with itself.
     """
     unknown = [name for name in uses if name not in train.schema]
     if unknown:

@@ -112,26 +112,14 @@ def make_stack(n_rows: int, n_columns: int, n_terms: int, n_numbers: int, depth:
 def explore(
     table: Table, costs: Costs, limits: Limits, forbidden: Codes, low: Codes, high: Codes, stack: Stack, left: Boxes
 ) -> tuple[int, int]:
-    """Search a box, cut at least once.
+    """Search a box, cut at least once; gives how many boxes are left, and how many nodes were grouped.
 
     A column's lowest position is raised while no node at or below (the position, the others highest) is feasible. Then
     the box is cut along the column whose term can differ most: its highest position apart from the others.
 
-    Parameters
-    ----------
-    forbidden : numpy.ndarray, shape (n_forbidden, n_qi), int64
-        No node at or below one of these is feasible.
-    low, high : numpy.ndarray, shape (n_qi,), int64
-        The box.
-    left : Boxes
-        Receives the boxes that are left. Together they hold each node of the box whose bound is below
-        ``limits.value``, unless too many records are suppressed there; boxes of a single node are all that remains of
-        others.
-
-    Returns
-    -------
-    n_left, n_grouped : int
-        How many boxes are left, and how many nodes were grouped.
+    No node at or below one of ``forbidden``, of shape (n_forbidden, n_qi), is feasible. ``left`` receives the boxes
+    that are left. Together they hold each node of the box whose bound is below ``limits.value``, unless too many
+    records are suppressed there; boxes of a single node are all that remains of others.
     """
     n_left, n_grouped, n_cut, work = 0, 0, 0, 0
     depth = _begin(table, costs, limits, low, high, stack)

@@ -136,19 +136,9 @@ class BoxSearch:
         return cls(tables, RowCosts.of(np.zeros(starts[-1]), starts, 0.0, []), 0, allowed)
 
     def explore(self, box: Box, value: float, forbidden: Sequence[Node]) -> tuple[list[Box], int]:
-        """Cut a box until little is left.
+        """Cut a box until little is left: boxes that hold each feasible node of a loss below ``value``.
 
-        Parameters
-        ----------
-        value : float
-            Nodes of this loss or more are of no use.
-        forbidden : sequence of Node
-            No node at or below one of these is feasible.
-
-        Returns
-        -------
-        boxes : list of Box
-            They hold each feasible node of a smaller loss.
+        No node at or below one of ``forbidden`` is feasible.
         """
         from hybrid.anonymize.search import box_kernels
 
@@ -209,16 +199,9 @@ def search(
     progress: Progress = silent,
     persons: float = np.inf,
 ) -> Solution | Infeasible:
-    """Best node found in the time given, and a lower bound of all nodes.
+    """Best node found in the time given, and a lower bound of all nodes; with enough time the gap is 0.
 
-    Parameters
-    ----------
-    allowed : int
-        Records that may be suppressed; a node that suppresses all is no solution.
-    seconds : float
-        Time to search. With enough of it the search is complete, and the gap 0.
-    persons : int or None
-        Persons that may lose all their records; None: as many as the records allow.
+    At most ``allowed`` records may be suppressed, not all, and ``persons`` may lose all their records.
     """
     deadline = time.monotonic() + seconds
     state = _State(checker, loss, allowed, persons)

@@ -39,15 +39,7 @@ _NONE = float(np.finfo(np.float64).max)
 
 
 def outcomes(settings: Sequence[Setting], limits: Sequence[Limit]) -> Iterator[list[Solution | Infeasible]]:
-    """Outcomes at each limit, from the largest k to the smallest.
-
-    Parameters
-    ----------
-    settings : sequence of Setting
-        By k, ascending; of one table and one lattice.
-    limits : sequence of Limit
-        Ascending.
-    """
+    """Outcomes at each limit, from the largest k to the smallest; settings, of one table, and limits ascend."""
     nodes = _Nodes(settings, max(records for records, _ in limits))
     for at in reversed(range(len(settings))):
         one = _AtK(nodes, at)
@@ -74,15 +66,7 @@ class _Known:
 
 
 class _Nodes:
-    """Knowledge from the grouped nodes, for each k.
-
-    Parameters
-    ----------
-    settings : sequence of Setting
-        By k, ascending.
-    most : int
-        Records that the largest limit allows.
-    """
+    """Knowledge from the grouped nodes, for each k of the settings; the largest limit allows ``most`` records."""
 
     def __init__(self, settings: Sequence[Setting], most: int) -> None:
         self.checkers, self.losses = zip(*settings, strict=True)
@@ -153,11 +137,6 @@ class _AtK:
     """Searches of one k for rising limits.
 
     Bounds by terms of columns stay without the root of their product.
-
-    Parameters
-    ----------
-    nodes : _Nodes
-        What is known, and learns.
     """
 
     def __init__(self, nodes: _Nodes, at: int) -> None:

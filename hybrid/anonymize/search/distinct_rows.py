@@ -149,17 +149,7 @@ class DistinctRows:
 
 
 def merged_rows(records: DistinctRows, row_of: Rows, first: Rows) -> DistinctRows:
-    """The same records with some rows put together.
-
-    Parameters
-    ----------
-    records : DistinctRows
-        Each record another person.
-    row_of : numpy.ndarray, shape (n_distinct,), int64
-        The row that each becomes.
-    first : numpy.ndarray, shape (n_merged,), int64
-        The row whose leaves each of them keeps.
-    """
+    """The same records, each another person: each row joins ``row_of`` it, which keeps the leaves of ``first``."""
     n = len(first)
     secrets = {}
     for name, one in records.sensitive.items():
@@ -185,22 +175,10 @@ def collect_distinct_rows(
     members: Members | None = None,
     parts: Codes | None = None,
 ) -> DistinctRows:
-    """Take the distinct rows of a table.
+    """Take the distinct rows of a table, from the leaves of its rows and of a population, shape (n, n_qi).
 
-    Parameters
-    ----------
-    leaves : numpy.ndarray, shape (n_rows, n_qi), int
-        Hierarchy leaf of each quasi-identifying value.
-    hierarchies : sequence of Hierarchy, length n_qi
-        One per quasi-identifier.
-    population : numpy.ndarray, shape (n_people, n_qi), int, optional
-        Leaves of a population table.
-    counts : numpy.ndarray, shape (n_rows,), int, optional
-        Records that each row represents, 1 or more; 1 if not given.
-    members : Members, optional
-        Persons of the rows; each record is another person if not given.
-    parts : numpy.ndarray, shape (n_rows,), int, optional
-        0 or 1: rows of different parts are different; the population is in part 1.
+    ``counts`` are the records that each row represents, 1 if not given. Each record is another person without
+    ``members``. Rows of different ``parts`` (0 or 1) are different; the population is in part 1.
     """
     n = len(leaves)
     everyone = leaves if population is None else np.concatenate([leaves, population])
@@ -291,15 +269,7 @@ def _sensitive(
 
 
 def value_numbers(values: pd.Series) -> tuple[Codes, pd.Series]:
-    """Number the distinct values of a column in order, missing last.
-
-    Returns
-    -------
-    numbers : numpy.ndarray, shape (n,), int64
-        Number of each value.
-    known : pandas.Series
-        The value of each number, in the dtype of ``values``.
-    """
+    """Number of each value among the distinct ones in order, missing last, and these in the dtype of the column."""
     codes, distinct = pd.factorize(values, sort=True, use_na_sentinel=True)
     numbers = np.asarray(codes, dtype=np.int64)
     known = pd.Series(distinct)

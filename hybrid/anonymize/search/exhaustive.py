@@ -30,12 +30,8 @@ def search(
 ) -> Solution | Infeasible:
     """Node of least loss at which at most ``allowed`` records are suppressed, and not all.
 
-    Among equal losses the lowest sum of levels wins, then the lexicographically smaller levels.
-
-    Parameters
-    ----------
-    persons : float
-        Persons that may lose all their records; by default as many as the records allow.
+    At most ``persons`` may lose all their records. Among equal losses the lowest sum of levels wins, then the
+    lexicographically smaller levels.
     """
     run = ExhaustiveSearch(checker, loss, allowed, persons)
     if allowed == 0:

@@ -88,13 +88,7 @@ class Grouping:
 
 
 class GroupCache:
-    """Bases of one table, made when they are asked for; the latest are kept.
-
-    Parameters
-    ----------
-    lattice : Lattice
-        Nodes are positions in it.
-    """
+    """Bases of one table, made when they are asked for; the latest are kept."""
 
     def __init__(self, records: DistinctRows, lattice: Lattice) -> None:
         self.records, self.lattice = records, lattice
@@ -124,14 +118,9 @@ class GroupCache:
 
     @cached_property
     def tables(self) -> tuple[Codes, Codes, Counts]:
-        """Node numbers of all columns and positions.
+        """Node number of each leaf, for one column and position after the other; where each starts; how many each has.
 
-        Returns
-        -------
-        numbers : numpy.ndarray, int64
-            Node number of each leaf, for one column and position after the other.
-        starts, sizes : numpy.ndarray, shape (n_qi, n_positions), int64
-            Where in ``numbers`` a column and position starts, and how many node numbers it has.
+        Starts and numbers are of shape (n_qi, n_positions).
         """
         shape = len(self.lattice.axes), max(self.lattice.shape)
         starts, sizes = np.zeros(shape, dtype=np.int64), np.ones(shape, dtype=np.int64)
@@ -150,17 +139,7 @@ class GroupCache:
         return fits(self._number_of(column, 0)[1] for column in range(len(self.lattice.axes)))
 
     def leaf_counts(self, base: Grouping, rows: Mask) -> Numbers:
-        """Records of some rows of a base per leaf, all columns concatenated.
-
-        Parameters
-        ----------
-        rows : numpy.ndarray, shape (len(base),), bool
-            The rows to count.
-
-        Returns
-        -------
-        numpy.ndarray, shape (n_leaves of all columns,), float64
-        """
+        """Records of some rows of a base per leaf, all columns concatenated."""
         leaves, counts = self.whole.leaves, self.whole.counts
         if self.kernels is not None:
             result: Numbers = self.kernels.leaf_counts(leaves, self.leaf_starts, counts, base.of_distinct, rows)
@@ -244,14 +223,9 @@ class GroupCache:
         )
 
     def classes(self, base: Grouping, node: Node) -> tuple[Codes, int]:
-        """Group a base at a node at or above it.
+        """Class of each row of a base at a node at or above it, and a bound of these numbers.
 
-        Returns
-        -------
-        class_of : numpy.ndarray, shape (len(base),), int64
-            Class number of each row of the base.
-        bound : int
-            Numbers are smaller than this; at most :data:`_SPARSE` times the number of rows, or 1024.
+        It is at most :data:`_SPARSE` times the number of rows, or 1024.
         """
         self._rows_read += len(base)
         if self.kernels is not None and self._small:

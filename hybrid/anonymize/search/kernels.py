@@ -19,26 +19,10 @@ _GOLDEN = np.uint64(0x9E3779B97F4A7C15)
 
 @compiled
 def number(leaves: Leaves, positions: Codes, numbers: Codes, starts: Codes, sizes: Counts) -> tuple[Codes, int]:
-    """Number the classes of rows equal at a node of the lattice.
+    """Number the classes of rows equal at a node of the lattice, in the order of their first rows.
 
-    In the order of their first rows.
-
-    Parameters
-    ----------
-    leaves : numpy.ndarray, shape (n_qi, n), uint16 or int32
-        Leaf of each cell.
-    positions : numpy.ndarray, shape (n_qi,), int64
-        Position of each column on its axis of the lattice.
-    numbers : numpy.ndarray, int64
-        Node number of each leaf, for one column and position after the other.
-    starts, sizes : numpy.ndarray, shape (n_qi, n_positions), int64
-        Where in ``numbers`` a column and position starts, and how many node numbers it has. The product of the sizes
-        fits one key: :func:`hybrid.base.keys.fits`. The keys are those of :func:`hybrid.base.keys.pack`.
-
-    Returns
-    -------
-    class_of : numpy.ndarray, shape (n,), int64
-        Class of each row, 0..n_classes-1.
+    ``numbers``, ``starts`` and ``sizes`` are those of :attr:`.group_cache.GroupCache.tables`; the product of the sizes
+    fits one key (:func:`hybrid.base.keys.fits`). The keys are those of :func:`hybrid.base.keys.pack`.
     """
     keys = np.zeros(leaves.shape[1], np.int64)
     bound = 1
@@ -81,23 +65,7 @@ def _numbered(codes: Codes, bound: int) -> tuple[Codes, int]:
 
 @compiled
 def leaf_counts(leaves: Leaves, starts: Codes, weights: Numbers, base_of: Rows, chosen: Mask) -> Numbers:
-    """Records of the chosen rows per leaf, all columns concatenated.
-
-    Parameters
-    ----------
-    leaves : numpy.ndarray, shape (n_qi, n), uint16 or int32
-        Leaf of each cell.
-    starts : numpy.ndarray, shape (n_qi + 1,), int64
-        Where each column's leaves start in the result.
-    weights : numpy.ndarray, shape (n,), float64
-        Records per row.
-    base_of : numpy.ndarray, shape (n,), int64
-        Where in ``chosen`` each row is.
-
-    Returns
-    -------
-    numpy.ndarray, shape (starts[-1],), float64
-    """
+    """Records of the chosen rows per leaf, all columns concatenated; ``base_of``: where in ``chosen`` each row is."""
     result = np.zeros(starts[-1], np.float64)
     for row in range(len(base_of)):
         if chosen[np.uint64(base_of[row])]:

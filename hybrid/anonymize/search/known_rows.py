@@ -29,13 +29,7 @@ MOST_PAIRS = 50_000_000
 
 
 def hide_pairs(task: SearchProblem, recoding: Recoding) -> tuple[SearchProblem, Recoding]:
-    """Leave out rows until k persons share any two rows.
-
-    Returns
-    -------
-    task, recoding : SearchProblem, Recoding
-        The same table, its distinct rows parted into those that are left out and those that stay.
-    """
+    """Leave out rows until k persons share any two; distinct rows are parted into those left out and the others."""
     of_record = _classes(task, recoding)[task.records.row_of]
     kept, before = ~recoding.suppressed[task.records.row_of], -1
     while before != int(kept.sum()):
@@ -60,21 +54,9 @@ def hide_pairs(task: SearchProblem, recoding: Recoding) -> tuple[SearchProblem, 
 
 
 def without_rare_pairs(classes: Codes, persons: Codes, kept: Mask, k: int) -> Mask:
-    """Mask of the records that stay so that no pair of a person's rows is shared by fewer than k persons.
+    """Mask of the kept records that stay so that no pair of a person's rows is shared by fewer than k persons.
 
-    Parameters
-    ----------
-    classes, persons : numpy.ndarray, shape (n,), int
-        Class and person of each record; records of persons without a key (negative) are no pairs.
-    kept : numpy.ndarray, shape (n,), bool
-        Records to begin with.
-    k : int
-        Persons that must share a pair.
-
-    Returns
-    -------
-    numpy.ndarray, shape (n,), bool
-        Among those of ``kept``.
+    Records of persons without a key (negative) are no pairs.
     """
     kept = kept.copy()
     while True:

@@ -64,13 +64,7 @@ class Lattice:
         return {name: int(axis[at]) for name, axis, at in zip(self.names, self.axes, node, strict=True)}
 
     def node(self, levels: Mapping[str, int]) -> Node:
-        """The node of these levels: the inverse of :meth:`levels`.
-
-        Raises
-        ------
-        LookupError
-            A level that this lattice leaves out.
-        """
+        """The node of these levels, the inverse of :meth:`levels`; a LookupError for a level that is left out."""
         found = [np.flatnonzero(axis == levels[name]) for name, axis in zip(self.names, self.axes, strict=True)]
         return tuple(int(positions[0]) for positions in found)
 

@@ -86,15 +86,7 @@ class Split:
 
 
 class TopDown:
-    """One run from the roots down.
-
-    Parameters
-    ----------
-    loss : CellLoss
-        What a cell at each node costs.
-    split_cost : float
-        Fixed cost of a split in nats, added to its entropy.
-    """
+    """One run from the roots down; a split costs ``split_cost`` nats beside its entropy."""
 
     def __init__(self, task: SearchProblem, loss: CellLoss, split_cost: float) -> None:
         self.records = task.records
@@ -228,10 +220,7 @@ class _Groups:
     def left_behind(self, saved: Numbers) -> Mask:
         """Rows to keep at the present node so that those that move and those that stay meet all models.
 
-        Parameters
-        ----------
-        saved : numpy.ndarray, shape (n_open,)
-            Loss that each row would save by leaving.
+        ``saved``: what each open row would save by leaving.
         """
         run, n_groups = self.run, len(self.class_of_group)
         fit = run.holds(self.rows, self.group, n_groups) & (group_sums(self.group, saved, n_groups) > 0)
@@ -290,11 +279,8 @@ def _first_per(key: Codes, candidates: Rows, value: Numbers) -> Rows:
 def coarsen(task: SearchProblem, recoding: Recoding) -> Recoding:
     """Give suppressed rows labels of their own; nothing is left out.
 
-    Returns
-    -------
-    Recoding
-        Without suppressed rows. Levels are None where any row has labels of its own. The gap is the loss: how far it is
-        from the least one of this kind is not known.
+    Levels are None where any row has labels of its own. The gap is the loss: how far it is from the least one of this
+    kind is not known.
     """
     nobody = np.zeros(task.records.n_distinct, dtype=bool)
     if not recoding.suppressed.any():

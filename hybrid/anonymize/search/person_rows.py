@@ -69,20 +69,10 @@ class PersonRows:
         return np.diff(self.starts).astype(np.float64)
 
     def fewer(self, few: Mask, sizes: Numbers, least: int, classes: Callable[[], Codes]) -> Mask:
-        """Mask of the classes with fewer than ``least`` persons.
+        """Mask of the classes with fewer than ``least`` persons: of ``few``, for which :attr:`shown` shows fewer.
 
-        Parameters
-        ----------
-        few : numpy.ndarray, shape (n_classes,), bool
-            Classes for which :attr:`shown` shows fewer.
-        sizes : numpy.ndarray, shape (n_classes,), float64
-            Records of each class: it has no more persons.
-        classes : callable
-            Gives the class of each distinct row, -1 for rows that are in none.
-
-        Returns
-        -------
-        numpy.ndarray, shape (n_classes,), bool
+        ``sizes`` are the records of each class, which has no more persons; ``classes`` gives the class of each distinct
+        row, -1 for none.
         """
         in_doubt = few & (sizes >= least)
         if not in_doubt.any():
@@ -95,27 +85,14 @@ class PersonRows:
         return result
 
     def in_classes(self, class_of: Codes, n_classes: int) -> Numbers:
-        """Persons of each class; shape (n_classes,), float64.
-
-        Parameters
-        ----------
-        class_of : numpy.ndarray, shape (n_rows,), int64
-            Class of each row, -1 for rows that are in none.
-        n_classes : int
-            Classes are numbered 0..n_classes-1.
-        """
+        """Persons of each class; shape (n_classes,), float64. Rows of class -1 are in none."""
         classes = class_of[self.rows].astype(np.int64)
         inside = classes >= 0
         members = _distinct(classes[inside] * self.n_persons + self.persons[inside]) // max(self.n_persons, 1)
         return np.bincount(members, minlength=n_classes).astype(np.float64)
 
     def gone(self, left_out: Mask) -> int:
-        """Number of persons all of whose rows are left out.
-
-        Parameters
-        ----------
-        left_out : numpy.ndarray, shape (n_rows,), bool
-        """
+        """Number of persons all of whose rows are left out."""
         stays = np.zeros(self.n_persons, dtype=bool)
         stays[self.persons[~left_out[self.rows]]] = True
         return self.n_persons - int(np.count_nonzero(stays))
@@ -154,16 +131,9 @@ class Holdings:
 
     @classmethod
     def of(cls, members: Members, groups: Codes, values: Codes, shape: tuple[int, int, int]) -> Holdings:
-        """Add up entries given in any order.
+        """Add up entries given in any order; ``shape``: distinct rows, persons with a key, values.
 
-        Parameters
-        ----------
-        members : Members
-            Distinct row and person of each entry, with records.
-        groups, values : numpy.ndarray, shape (n,)
-            Number of the person (:func:`hybrid.table.persons.person_groups`) and of the value of each entry.
-        shape : tuple of int
-            Distinct rows, persons with a key, values.
+        ``groups`` are numbers of persons (:func:`hybrid.table.persons.person_groups`).
         """
         n_rows, n_known, n_values = shape
         n_persons = int(groups.max(initial=-1)) + 1
@@ -193,15 +163,7 @@ class Holdings:
         return np.asarray(np.bincount(values, weights, self.n_values), dtype=np.float64)
 
     def lacking(self, class_of: Codes, asked: Mask, least: int) -> Mask:
-        """Mask of classes with fewer than ``least`` persons with pairwise different values, one each.
-
-        Parameters
-        ----------
-        class_of : numpy.ndarray, shape (n_rows,), int64
-            Class of each distinct row, -1 for rows that are in none.
-        asked : numpy.ndarray, shape (n_classes,), bool
-            Classes to look at; others are not lacking.
-        """
+        """Mask of those asked classes with fewer than ``least`` persons with pairwise different values, one each."""
         # The rarest values are of different persons, so the different ones among them are a matching: often enough.
         n_classes, chosen = len(asked), self._rarest
         classes = class_of[self.rows[chosen]]
@@ -216,17 +178,9 @@ class Holdings:
         return result
 
     def weights(self, class_of: Codes) -> tuple[Codes, Codes, Numbers]:
-        """Persons per class and value: a record of a person weighs 1 / (records of the person in the class).
+        """Classes, values and weights of persons: a record weighs 1 / (records of the person in the class).
 
-        Parameters
-        ----------
-        class_of : numpy.ndarray, shape (n_rows,), int64
-            Class of each distinct row, -1 for rows to leave out.
-
-        Returns
-        -------
-        classes, values, weights : numpy.ndarray, shape (n,)
-            Entries in any order; a class's weights sum to its persons.
+        Rows of class -1 are left out. A class's weights sum to its persons.
         """
         classes = class_of[self.rows]
         inside = np.flatnonzero(classes >= 0)
@@ -237,21 +191,10 @@ class Holdings:
 
 
 def matching_sizes(classes: Codes, persons: Codes, values: Codes, n_classes: int) -> Counts:
-    """Largest number of persons of each class with pairwise different values.
+    """Largest number of persons of each class with pairwise different values, from the holdings (class, person, value).
 
-    The size of a maximum matching between persons and the values they hold (Hopcroft and Karp 1973,
-    doi 10.1137/0202019), for all classes at once.
-
-    Parameters
-    ----------
-    classes, persons, values : numpy.ndarray, shape (n,), int
-        Class, person and value of each holding.
-    n_classes : int
-        Classes are numbered 0..n_classes-1.
-
-    Returns
-    -------
-    numpy.ndarray, shape (n_classes,), int64
+    The size of a maximum matching between persons and the values they hold (Hopcroft and Karp 1973, doi
+    10.1137/0202019), for all classes at once.
     """
     if not len(classes):
         return np.zeros(n_classes, dtype=np.int64)

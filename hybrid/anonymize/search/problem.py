@@ -79,17 +79,7 @@ class SearchProblem:
 def prepare(
     train: Table, hierarchies: Mapping[str, Hierarchy], options: AnonymizeOptions, population: Table | None
 ) -> SearchProblem:
-    """Check that everything fits together and encode the table.
-
-    Raises
-    ------
-    ConfigError
-        Options that do not fit the table; all problems at once.
-    DataError
-        The table is empty.
-    HierarchyError
-        Values that a hierarchy does not cover.
-    """
+    """Check that everything fits together and encode the table; errors as :func:`hybrid.anonymize.anonymize`."""
     refuse_contradictions(train.schema, hierarchies, options, population)
     if not len(train):
         raise DataError("there are no records to anonymize", hint="check the input file and the split")
@@ -113,13 +103,7 @@ def _members(train: Table) -> Members | None:
 
 
 def recollected(task: SearchProblem, kept: Mask) -> SearchProblem:
-    """The same problem with distinct rows parted into kept and other records.
-
-    Parameters
-    ----------
-    kept : numpy.ndarray, shape (n,), bool
-        Which record goes to which part.
-    """
+    """The same problem with distinct rows parted into kept and other records."""
     train, used = task.train, task.records.hierarchies
     people = None if task.population is None else encode(task.population, used)
     sensitive = task.options.sensitive_values(train)

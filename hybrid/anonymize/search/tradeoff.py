@@ -135,13 +135,10 @@ class RuleCosts:
     """In the order of the configuration."""
 
     def causes(self, column: str) -> tuple[str, ...]:
-        """Rules that generalize a column further than k alone does.
+        """Rules that generalize a column further than k alone does: each that does so by itself.
 
-        Returns
-        -------
-        tuple of str
-            Each rule that does so by itself; all of them where only several together do; empty where k alone takes the
-            column as far, or where there is no solution.
+        All of them where only several together do; empty where k alone takes the column as far, or where there is no
+        solution.
         """
         if _level(self.chosen, column) <= _level(self.alone, column):
             return ()
@@ -184,12 +181,8 @@ def rule_costs(
 ) -> RuleCosts:
     """Search the least loss with all rules, with k alone, and with k and each rule by itself.
 
-    Parameters
-    ----------
-    train, hierarchies, options, population
-        As for :func:`~hybrid.anonymize.search.tradeoff.tradeoff`; k and the suppression limit are the configured ones.
-    chosen : TradeoffPoint, optional
-        The optimum with all rules, where it was searched already.
+    Arguments as for :func:`tradeoff`; k and the suppression limit are the configured ones. ``chosen``, with all rules,
+    may be known already.
     """
 
     def searched(*models: Any) -> TradeoffPoint:

@@ -24,13 +24,6 @@ def column_loss(table: Table, masked: pd.Series, name: str) -> float:
     Numbers and dates: the squared error over the sum of squares about the mean, SSE/SST (Domingo-Ferrer and Mateo-Sanz
     2002), at most 1. Other columns: the share of records with another value. A value that became missing, or was, and
     is none any more, counts as lost.
-
-    Parameters
-    ----------
-    table : Table, n records
-        The originals.
-    masked : pandas.Series, shape (n,)
-        The column that takes the place of ``name``.
     """
     before = table.frame[name]
     if not len(before):
@@ -97,24 +90,13 @@ def eigenvalue_difference(table: Table, masked: Mapping[str, pd.Series], names: 
 def masking_measures(
     table: Table, masked: Mapping[str, pd.Series], class_ids: Codes, suppressed: int
 ) -> dict[str, float]:
-    """Measures of information loss as sdcMicro and ARX define them.
+    """Measures of information loss as sdcMicro and ARX define them; lower is less loss in each.
 
-    Parameters
-    ----------
-    table : Table, n records
-        The originals of the records that were kept.
-    class_ids : numpy.ndarray, shape (n,), int64
-        Records with equal quasi-identifiers in the masked table.
-
-    Returns
-    -------
-    dict of str to float
-        ``il1s`` (:func:`il1s`) and ``eigenvalues`` (:func:`eigenvalue_difference`), of numbers and dates, where they
-        have a value; ``squared_error``: the mean of SSE/SST over them, 0 to 1 (1 less ARX's attribute-level squared
-        error); ``changed``: the mean share of other values over the other columns, 0 to 1; ``average_class_size``:
-        records per class, those left out being one class (LeFevre et al. 2006 in ARX's form); ``discernibility``: the
-        sum of squared class sizes, and all records for each one left out (Bayardo and Agrawal 2005,
-        doi 10.1109/ICDE.2005.42). Lower is less loss in each.
+    ``il1s`` (:func:`il1s`) and ``eigenvalues`` (:func:`eigenvalue_difference`), of numbers and dates, where they have a
+    value; ``squared_error``: the mean of SSE/SST over them, 0 to 1 (1 less ARX's attribute-level squared error);
+    ``changed``: the mean share of other values over the other columns, 0 to 1; ``average_class_size``: records per
+    class, those left out being one class (LeFevre et al. 2006 in ARX's form); ``discernibility``: the sum of squared
+    class sizes, and all records for each one left out (Bayardo and Agrawal 2005, doi 10.1109/ICDE.2005.42).
     """
     names = list(masked)
     numbers = [name for name in names if table.schema[name].kind.is_continuous]
@@ -147,11 +129,6 @@ def changed_shares(frame: pd.DataFrame, masked: Mapping[str, pd.Series]) -> dict
     """Share of the known values of each column that changed, 0 to 1, rounded down to hundredths.
 
     A value that a draw, a tie or rounding left as it was is not masked, and the share says how many were not.
-
-    Parameters
-    ----------
-    frame : pandas.DataFrame, n records
-        The originals.
     """
     shares = {}
     for name, after in masked.items():

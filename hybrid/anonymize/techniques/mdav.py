@@ -28,29 +28,12 @@ _PAIRS = 1 << 22
 
 
 def mdav(space: RecordSpace, k: int, persons: Codes, most: int) -> tuple[Codes, int]:
-    """Groups of at least ``k`` different persons.
+    """Groups of at least ``k`` different persons, and the number of parts that the table was cut into.
 
     Tables of more than ``most`` records are first cut in two at the median of the number that varies most, again and
-    again, wherever both parts have ``k`` persons.
-
-    Parameters
-    ----------
-    space : RecordSpace, n records
-        Their distances.
-    k : int
-        Persons of a group; there are at least as many.
-    persons : numpy.ndarray, shape (n,), int64
-        Person of each record; negative: nobody, who is counted in no group.
-    most : int
-        Records of a part, at most.
-
-    Returns
-    -------
-    groups : numpy.ndarray, shape (n,), int64
-        0..n_groups-1. A group has ``k`` to ``2 k - 1`` records, and further ones of persons who have several (or of
-        nobody), who are put into the nearest group.
-    parts : int
-        Parts that the table was cut into.
+    again, wherever both parts have ``k`` persons; there are at least as many. A group has ``k`` to ``2 k - 1`` records,
+    and further ones of persons who have several, or of no known person (negative), which are put into the nearest
+    group.
     """
     groups = np.empty(len(persons), dtype=np.int64)
     parts = _parts(space, k, persons, most)
@@ -85,19 +68,7 @@ def halves(space: RecordSpace, rows: Rows) -> list[Rows]:
 
 
 class Ungrouped:
-    """Records without a group yet.
-
-    Parameters
-    ----------
-    space : RecordSpace
-        All records.
-    rows : numpy.ndarray, shape (m,), int64
-        Those to group.
-    persons : numpy.ndarray, shape (n,), int64
-        Person of each of all records.
-    k : int
-        Persons of a group.
-    """
+    """Records without a group yet: ``rows`` of the space, in groups of ``k`` persons."""
 
     def __init__(self, space: RecordSpace, rows: Rows, persons: Codes, k: int) -> None:
         self.k = k
@@ -228,45 +199,20 @@ def _common(groups: Codes, codes: Codes) -> Codes:
 
 
 def least_strata(n: int, k: int, t: float) -> int:
-    """Number of strata that bound the ordered distance by t.
+    """Number of strata, of ``k`` records or more, that bound the ordered distance by t, 0..1.
 
     max(k, ceil(n / (2 (n - 1) t + 1))), from the bound (n - s) / (2 (n - 1) s) for s strata (section 7 of the paper,
     for n different values and n a multiple of s). Half a unit of 1 / s is also what rounding costs in other distances.
-
-    Parameters
-    ----------
-    n : int
-        Records, 1 or more.
-    k : int
-        Records of a group, at least.
-    t : float
-        Largest distance, 0..1.
     """
     return min(n, max(k, math.ceil(n / (2 * (n - 1) * t + 1) - 1e-9)))
 
 
 def stratified(space: RecordSpace, sensitive: Codes, n_strata: int, most: int) -> tuple[Codes, int]:
-    """Groups with a record from every stratum; every record is another person.
+    """Groups with a record from every stratum, and parts of the table; every record is another person.
 
-    Tables of more than ``most`` records are first cut in two, stratum by stratum, as :func:`.mdav.mdav` does.
-
-    Parameters
-    ----------
-    space : RecordSpace, n records
-        Their distances.
-    sensitive : numpy.ndarray, shape (n,), int64
-        Place of each record's sensitive value in the order of values.
-    n_strata : int
-        Strata, 1 to n, and records of a group.
-    most : int
-        Records of a part, at most.
-
-    Returns
-    -------
-    groups : numpy.ndarray, shape (n,), int64
-        0..n_groups-1, each of ``n_strata`` records or more: those that are left join the nearest group.
-    parts : int
-        Parts that the table was cut into.
+    Tables of more than ``most`` records are first cut in two, stratum by stratum, as :func:`mdav` does. ``sensitive``
+    is the place of each record's value in the order of values. A group has ``n_strata`` records, or more: those that
+    are left join the nearest one.
     """
     order = np.argsort(sensitive, kind="stable")
     stratum = np.empty(len(order), dtype=np.int64)

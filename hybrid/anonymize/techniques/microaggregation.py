@@ -157,19 +157,9 @@ def _places(task: MaskingTask, model: TCloseness) -> Codes:
 
 
 def merge_groups(groups: Codes, space: RecordSpace, task: MaskingTask) -> Codes:
-    """Groups that meet all models of a task.
+    """Unions of groups of similar records that meet all models of a task.
 
-    Parameters
-    ----------
-    groups : numpy.ndarray, shape (n,), int64
-        Groups of similar records, 0..n_groups-1.
-    space : RecordSpace, n records
-        Distances between groups: of their mean numbers and of their shares of each code.
-
-    Returns
-    -------
-    numpy.ndarray, shape (n,), int64
-        Unions of groups, 0..n_unions-1.
+    Distances are between groups: of their mean numbers and of their shares of each code.
     """
     rules = [_Measured(model, task) for model in task.models if isinstance(model, SensitiveModel)]
     if not rules:

@@ -157,17 +157,10 @@ class Pram(ValueTechnique):
 
 
 def invariant(stated: Numbers, counts: Counts) -> Numbers:
-    """Matrix R with counts R = counts, made from a stated one.
+    """Matrix R with counts R = counts, made from a stated one, P, whose rows sum to 1.
 
     R = P Q with Q[l, k] = P[k, l] counts[k] / sum over m of P[m, l] counts[m]: a value is randomized and then drawn
     back by Bayes' rule (Gouweleeuw et al. 1998, section 4).
-
-    Parameters
-    ----------
-    stated : numpy.ndarray, shape (n, n), rows sum to 1
-        P.
-    counts : numpy.ndarray, shape (n,), 0 or more
-        Records of each category.
     """
     joint = stated * counts[:, None]
     reached = joint.sum(axis=0)

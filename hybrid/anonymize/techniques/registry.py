@@ -61,10 +61,7 @@ else:
 def technique_of(options: Mapping[str, Any]) -> Technique:
     """Technique from its options as kept with a result (JSON types).
 
-    Raises
-    ------
-    pydantic.ValidationError
-        It is not registered, or has other options: nothing is known of its promise.
+    A pydantic.ValidationError for one that is not registered, or has other options: nothing is known of its promise.
     """
     made: Technique = TypeAdapter(AnyTechnique).validate_python(dict(options))
     return made
@@ -113,11 +110,8 @@ def generalizes(options: AnonymizeOptions) -> bool:
 def assigned(options: AnonymizeOptions, schema: Schema) -> Assigned:
     """Steps with their columns in a table.
 
-    Raises
-    ------
-    ConfigError
-        Columns that are not there or may not be masked, quasi-identifiers without a step, and what a technique says
-        against its columns; all problems at once.
+    Refused at once: columns that are not there or may not be masked, quasi-identifiers without a step, and what a
+    technique says against its columns.
     """
     steps = steps_on(options, schema.quasi_identifiers)
     problems = list(_problems(steps, schema, options))

@@ -83,25 +83,12 @@ def _axis(column: Column, values: pd.Series, order: Sequence[str] | None) -> Axi
 
 
 def centroids(axis: Axis, groups: Codes, n_groups: int, persons: Codes) -> pd.Series:
-    """Value of each group.
+    """Value of each group, in the dtype of the column.
 
     Mean of numbers, lower median of ordered categories, the most frequent of others. Numbers and ordered categories are
     missing where most members have no value, or those that have one are a single person's, whose own value would come
     out. Of equally frequent categories the one that most records of the table have, then the first in their order: a
-    rare value of one member is not the group's. Numbers and dates are rounded as
-    :func:`hybrid.table.codings.written`.
-
-    Parameters
-    ----------
-    groups : numpy.ndarray, shape (n,), int64
-        Group of each record, 0..n_groups-1, none empty.
-    persons : numpy.ndarray, shape (n,), int64
-        Person of each record; negative: nobody.
-
-    Returns
-    -------
-    pandas.Series, shape (n_groups,)
-        In the dtype of the column.
+    rare value of one member is not the group's. Numbers and dates are rounded as :func:`hybrid.table.codings.written`.
     """
     sizes = np.bincount(groups, minlength=n_groups)
     if axis.numbers is None:

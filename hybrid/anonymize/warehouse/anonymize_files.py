@@ -16,7 +16,6 @@ import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
 from hybrid.anonymize.decide import AnonymizationRequest
-from hybrid.anonymize.options import AnonymizeOptions
 from hybrid.anonymize.warehouse import expressions
 from hybrid.anonymize.warehouse.anonymize_rows import SearchedRows, WarehouseResult, search_rows, stage
 from hybrid.anonymize.warehouse.count_rows import WarehouseRows, distinct_values
@@ -26,8 +25,6 @@ from hybrid.base.arrays import Array
 from hybrid.base.errors import DataError
 from hybrid.base.manifest import Recorder
 from hybrid.base.progress import Progress, silent
-from hybrid.hierarchy.load import HierarchySource
-from hybrid.table import Table
 from hybrid.table.arrow import is_text, kind_of, plain_type
 from hybrid.table.data_options import DataOptions
 from hybrid.table.parquet_files import PERSON, TRAINING, ParquetRows, engine_rows
@@ -48,11 +45,8 @@ class FileTask:
 
     rows: ParquetRows
     """Their rows."""
-    data: DataOptions
-    hierarchies: Mapping[str, HierarchySource]
-    """The file, or the description, of each quasi-identifier's hierarchy."""
-    options: AnonymizeOptions
-    """What to do; engine exact."""
+    asked: AnonymizationRequest
+    """What to do."""
     work: Path
     """A private folder for what does not fit into memory."""
     memory: float
@@ -61,31 +55,12 @@ class FileTask:
     """What stands beside the columns, each of shape (n_rows,). :data:`TRAINING`: mask of the records that are
     anonymized, all without it; the others' values count for kinds and hierarchies only. :data:`PERSON`: person of each
     record (:func:`hybrid.table.persons.person_codes`); without it each is another one."""
-    population: Table | None = None
-    """Of k-map."""
-
-    @property
-    def asked(self) -> AnonymizationRequest:
-        columns = tuple(self.rows.schema.names)
-        return AnonymizationRequest(
-            self.rows.source, columns, self.data, self.hierarchies, self.options, self.population
-        )
 
 
 def anonymize_files(task: FileTask, target: Path, recorder: Recorder, progress: Progress = silent) -> WarehouseResult:
     """Write the labels of the rows of files, as :func:`~hybrid.anonymize.anonymize` would label them.
 
-    Parameters
-    ----------
-    target : Path
-        The Parquet file to write, under a temporary name: it is complete when this returns.
-    recorder : Recorder
-        Gets the stages' seconds and peak memory.
-
-    Returns
-    -------
-    WarehouseResult
-        Verified by queries on what was written.
+    ``target``, a Parquet file, is complete and verified by queries when this returns; the recorder gets the stages.
     """
     asked = task.asked
     copied = engine_rows(task.rows, task.work, task.beside)
@@ -138,13 +113,13 @@ class _Columns:
             if name in asked.names:
                 fields.append(pa.field(name, pa.string()))
                 continue
-            if not _is_parsed(name, copied.schema.field(name).type, task.data):
+            if not _is_parsed(name, copied.schema.field(name).type, asked.data):
                 fields.append(pa.field(name, stored))
                 continue
             _refuse_many(task, rows, everything, name)
             numbers[name] = known.get(name) or distinct_values(rows.warehouse, everything, name)
             try:
-                written[name] = numbers[name].written(asked.source, task.data, stored)
+                written[name] = numbers[name].written(asked.source, asked.data, stored)
             except DataError as error:
                 problems.extend(error.problems)
                 continue

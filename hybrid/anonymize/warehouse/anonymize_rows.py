@@ -6,14 +6,13 @@ class. The search is the one of tables in memory, so its optimum, loss and suppr
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import asdict, dataclass, replace
 from typing import Any
 
 from hybrid.anonymize.anonymize_table import summarize
 from hybrid.anonymize.decide import AnonymizationRequest, Decision, decide
-from hybrid.anonymize.options import AnonymizeOptions
 from hybrid.anonymize.result import AnonymizationResult
 from hybrid.anonymize.warehouse import expressions
 from hybrid.anonymize.warehouse.count_rows import CombinationTable, WarehouseRows, count_rows, most_combinations
@@ -21,9 +20,7 @@ from hybrid.anonymize.warehouse.write_labels import SentClasses, VerifiedClasses
 from hybrid.base.errors import ConfigError, DataError
 from hybrid.base.manifest import Recorder
 from hybrid.base.progress import Progress, silent
-from hybrid.hierarchy.load import HierarchySource
-from hybrid.table import Role, Table
-from hybrid.table.data_options import DataOptions
+from hybrid.table import Role
 from hybrid.table.typed_table import column_problems
 from hybrid.table.warehouse import Transfer, Warehouse, unverified
 
@@ -36,16 +33,10 @@ class TableTask:
 
     warehouse: Warehouse
     """Where it is."""
-    data: DataOptions
-    """Its name and its columns' roles."""
-    hierarchies: Mapping[str, HierarchySource]
-    """The file, or the description, of each quasi-identifier's hierarchy."""
-    options: AnonymizeOptions
-    """What to do; engine exact."""
+    asked: AnonymizationRequest
+    """What to do; the columns are looked up there."""
     memory: float
     """Bytes that combinations and search may take here."""
-    population: Table | None = None
-    """Of k-map."""
 
 
 @dataclass(frozen=True)
@@ -73,21 +64,11 @@ class WarehouseResult:
 
 
 def anonymize_rows(task: TableTask, recorder: Recorder, progress: Progress = silent) -> WarehouseResult:
-    """Write a table of labels, as :func:`~hybrid.anonymize.anonymize` would label the rows.
+    """Write the table ``data.sql.labels``, as :func:`~hybrid.anonymize.anonymize` would label the rows.
 
-    Parameters
-    ----------
-    task : TableTask
-        What to do. The labels are written to ``data.sql.labels``, which may not be there yet.
-    recorder : Recorder
-        Gets the stages' seconds and peak memory.
-
-    Returns
-    -------
-    WarehouseResult
-        Verified by queries on what was written, on all rows; else there is no table of labels.
+    It may not be there yet. It is verified by queries on all rows; else there is none. The recorder gets the stages.
     """
-    warehouse, place = task.warehouse, task.data.place
+    warehouse, place = task.warehouse, task.asked.data.place
     searched = search_rows(*table_rows(task), task.memory, recorder, progress)
     rows, asked, combinations, decided = searched.rows, searched.asked, searched.combinations, searched.decided
     with unverified(warehouse, place.labels_table) as name:
@@ -148,9 +129,9 @@ def search_rows(
 
 def table_rows(task: TableTask) -> tuple[WarehouseRows, AnonymizationRequest]:
     """The table and what is asked of it."""
-    place, data = task.data.place, task.data
-    table = expressions.plain(task.warehouse.table(place.table))
-    problems = column_problems(place.table, list(table.columns), data)
+    source, data = task.asked.source, task.asked.data
+    table = expressions.plain(task.warehouse.table(source))
+    problems = column_problems(source, list(table.columns), data)
     if problems:
         raise DataError(problems)
     identifiers = [
@@ -158,10 +139,7 @@ def table_rows(task: TableTask) -> tuple[WarehouseRows, AnonymizationRequest]:
     ]
     if data.person is None and identifiers:
         _refuse_repeated(task.warehouse, table, identifiers)
-    asked = AnonymizationRequest(
-        place.table, tuple(table.columns), data, task.hierarchies, task.options, task.population
-    )
-    persons = data.person_columns
+    asked, persons = replace(task.asked, columns=tuple(table.columns)), data.person_columns
     return WarehouseRows(task.warehouse, expressions.with_keys(table, persons, data.missing), persons), asked
 
 

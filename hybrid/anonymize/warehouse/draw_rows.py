@@ -70,22 +70,12 @@ class WholeTable:
 def draw_rows(
     task: TableTask, size: int, key_of: Callable[[str], bytes], recorder: Recorder, progress: Progress
 ) -> tuple[WholeTable, pa.Table]:
-    """Verify labels on all rows, and fetch a random sample.
+    """Verify labels on all rows, and fetch a random sample of them, ordered by content.
 
-    Parameters
-    ----------
-    size : int
-        Rows to draw. Persons are drawn with all their rows that have labels, so many that as many rows are expected.
-    key_of : callable
-        From the fingerprint of rows and hierarchies to the secret of the draw, :data:`KEY_BYTES` bytes. A unit is
-        drawn if its digest under this key is among the smallest: all units are equally likely, and without the key
-        no one can tell which.
-
-    Returns
-    -------
-    WholeTable, pyarrow.Table
-        The verified labels; the drawn rows as they are, without columns that enter no run, ordered by their
-        content.
+    Columns that enter no run stay there. Persons are drawn with all their rows that have labels, so many that ``size``
+    rows are expected. ``key_of`` makes the secret of the draw, :data:`KEY_BYTES` bytes, of the fingerprint of rows and
+    hierarchies. A unit is drawn if its digest under this key is among the smallest: all units are equally likely, and
+    without the key no one can tell which.
     """
     warehouse = task.warehouse
     searched = search_rows(*table_rows(task), task.memory, recorder, progress)
@@ -169,21 +159,11 @@ def _smallest(rows: WarehouseRows, kept: Any, columns: list[str], key: bytes, wa
 
 
 def label_sample(records: Table, hierarchies: Mapping[str, Hierarchy], whole: WholeTable) -> AnonymizedTable:
-    """Give sampled records the labels that were verified on all rows.
+    """Give sampled records, without identifiers, the labels that were verified on all rows.
 
-    Parameters
-    ----------
-    records : Table, n records
-        Of the sample, without identifiers; protection may have changed their values.
-    hierarchies : mapping of str to Hierarchy
-        Of the quasi-identifiers, by the rules of those of the whole table.
-
-    Returns
-    -------
-    AnonymizedTable
-        Each combination of labels is one of a verified class, so at least k persons of the whole table have it; in
-        the sample it can have fewer. Records without such a combination, since protection moved them, are left out.
-        The result is that of the whole table.
+    Each combination of labels is one of a verified class, so at least k persons of the whole table have it; in the
+    sample it can have fewer. Protection may have changed values: records without such a combination are left out. The
+    result is that of the whole table, by whose rules ``hierarchies`` were built.
     """
     names = records.schema.quasi_identifiers
     used = {name: hierarchies[name] for name in names}

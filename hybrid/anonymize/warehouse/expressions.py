@@ -143,10 +143,7 @@ def counted(rows: Any, name: str) -> Any:
 def classified(combinations: Any, classes: Any, names: Sequence[str]) -> Any:
     """Distinct values of some columns, and the number of the class that rows with them are in.
 
-    Parameters
-    ----------
-    classes : ibis table
-        :data:`CLASS` by :data:`NUMBER`; not of combinations that are left out.
+    ``classes`` is :data:`CLASS` by :data:`NUMBER`; not of combinations that are left out.
     """
     return combinations.inner_join(classes, NUMBER).select(*names, CLASS).distinct()
 
@@ -232,18 +229,10 @@ def content(rows: Any, names: Sequence[str]) -> Any:
 
 
 def digested(rows: Any, unit: Sequence[str], key: Any, *, each_row: bool, engine: str) -> Any:
-    """Rows with the keyed digest of their sampling unit: SHA-256 of key and unit.
+    """Rows with the keyed digest of their sampling unit, the columns ``unit``: SHA-256 of key and unit.
 
-    Parameters
-    ----------
-    unit : sequence of str
-        Columns that name the unit.
-    key : ibis table
-        One row with the secret in the column :data:`KEY`. A table, since texts of queries are logged.
-    each_row : bool
-        Whether each row is a unit, also those with equal columns.
-    engine : str
-        Name of the engine, which decides how a digest is written.
+    The secret is a table of one row, since texts of queries are logged. With ``each_row`` rows of equal columns are
+    units of their own.
     """
     import ibis
 

@@ -36,20 +36,9 @@ def rows_at_once(sort_bytes: float, n_columns: int) -> float:
 
 
 def parts_of(records: Counts, most: float) -> Iterator[Part]:
-    """Ranges of neighbouring classes that share out all rows.
+    """Ranges of neighbouring classes that share out all rows, ``most`` in a part; a class with more is one of its own.
 
-    Parameters
-    ----------
-    records : numpy.ndarray, shape (n_classes,), int64
-        Rows of each class.
-    most : float
-        Rows of a part. A class with more is a part of its own.
-
-    Yields
-    ------
-    Part
-        In the order of the classes. Each class is in one of them, so that the parts tell nothing of a row but its
-        labels.
+    Each class is in one of them, so that the parts tell nothing of a row but its labels.
     """
     first, total = 0, 0.0
     for at, own in enumerate(records.tolist()):
@@ -159,17 +148,9 @@ def verify_rows(
     decided: Decision,
     values: Sequence[pa.Array] | None = None,
 ) -> VerifiedClasses:
-    """Measure what labels reach, by queries that are independent of the search.
+    """Measure what labels reach, by queries that are independent of the search; else a VerificationError.
 
-    Parameters
-    ----------
-    values : sequence of pyarrow.Array, optional
-        The values of each attribute by their numbers, as they are written; as they were counted if not given.
-
-    Raises
-    ------
-    VerificationError
-        The labels do not keep what was promised.
+    ``values`` are those of each attribute by their numbers, as they are written; as they were counted if not given.
     """
     names, rows = [*asked.names, *asked.attributes], sent.rows
     found = rows.warehouse.fetch("classes as written", expressions.combinations(written, names))

@@ -17,11 +17,13 @@ from pydantic import Field, model_validator
 from hybrid.base.errors import ConfigError, DataError
 from hybrid.base.options import Options
 from hybrid.base.resources import available_bytes
+from hybrid.table.read_file import table_memory
 from hybrid.table.read_options import ReadOptions
 from hybrid.table.schema import Table
 from hybrid.table.sources.source import Source
 from hybrid.table.sql_connection import connect, too_slow
 from hybrid.table.typed_table import typed_table
+from hybrid.table.warehouse import Warehouse, open_warehouse, warehouse_of
 
 if TYPE_CHECKING:
     import sqlalchemy as sa
@@ -34,6 +36,10 @@ _CHUNK_BYTES = 1 << 26
 """Bytes that are fetched at a time, where rows are so long that :data:`CHUNK` of them are more."""
 _COPIES = 3
 """Times that rows lie in memory while they are put together and sorted."""
+_LOOKED_AT = 1000
+"""Rows whose texts are measured before a table of a warehouse is read."""
+_BY_IBIS = ("duckdb", "spark")
+"""Warehouses that SQLAlchemy has no driver for."""
 _NOT_CODE = re.compile(
     r"""'(?:[^']|'')*'|\$(\w*)\$.*?\$\1\$|--[^\n]*|/\*.*?\*/|"(?P<name>[^"]*)"|`(?P<quoted>[^`]*)`""", re.DOTALL
 )
@@ -66,13 +72,15 @@ class SqlOptions(Options):
     timeout_minutes: float = Field(default=60.0, gt=0)
     """Longest time that a statement (PostgreSQL), or all of the reading (SQLite, DuckDB), may take before it is
     stopped."""
-    push_down: bool = False
-    """Whether the rows stay in the warehouse, which counts, labels and verifies them."""
+    push_down: bool | None = None
+    """Of older configurations: whether the rows stay in the warehouse, in the place of `anonymize.memory_limit`."""
     sample_rows: int | None = Field(default=None, ge=1)
-    """With `push_down`: rows of the random sample that `hybrid run` takes out for protection, generator and
-    evaluation; persons come with all their rows that have labels. null: 100,000."""
+    """Where the rows stay in the warehouse: rows of the random sample that `hybrid run` takes out for protection,
+    generator and evaluation; persons come with all their rows that have labels. null: 100,000. A number lets the rows
+    of a smaller table stay there, too."""
     labels: str | None = Field(default=None, min_length=1)
-    """With `push_down`: the new table of labels, with its schema if it is not the default one; null: TABLE_labels."""
+    """Where the rows stay in the warehouse: the new table of labels, with its schema if it is not the default one;
+    null: TABLE_labels. A name lets the rows of a smaller table stay there, too."""
 
     @model_validator(mode="before")
     @classmethod
@@ -89,13 +97,24 @@ class SqlOptions(Options):
             raise ValueError("set table or query, and not both")
         if self.query is not None and not _only_reads(self.query):
             raise ValueError("query is one statement, a SELECT (or WITH, VALUES, TABLE): a source is read, not changed")
-        if self.push_down and self.query is not None:
-            raise ValueError("push_down reads a table or view: make a view of the query, and set table to its name")
-        if self.labels is not None and not self.push_down:
-            raise ValueError("labels is the table that push_down writes: set push_down: true, or leave labels out")
-        if self.sample_rows is not None and not self.push_down:
-            raise ValueError("sample_rows is the sample that push_down draws: set push_down: true, or leave it out")
+        asking = [key for key in ("push_down", "labels", "sample_rows") if getattr(self, key)]
+        if asking and self.query is not None:
+            raise ValueError(
+                f"{asking[0]} is for a table or view whose rows stay in the warehouse: make a view of the query, and "
+                "set table to its name"
+            )
+        if asking and self.push_down is False:
+            raise ValueError(
+                f"{asking[0]} is for rows that stay in the warehouse, and push_down: false reads them: leave one out"
+            )
         return self
+
+    @property
+    def stays(self) -> bool | None:
+        """Whether the rows stay in the warehouse; None where their size decides."""
+        if self.labels is not None or self.sample_rows is not None:
+            return True
+        return False if self.query is not None else self.push_down
 
     @property
     def sample_size(self) -> int:
@@ -114,10 +133,10 @@ class SqlSource(Source):
     description = "A database instead of a file."
 
     def read(self, place: Any, options: ReadOptions, folder: Path) -> Table:  # noqa: ARG002 - no path
-        if place.push_down:
+        if place.stays:
             raise ConfigError(
-                "data.sql.push_down: the rows stay in the warehouse, and this command needs them here",
-                hint="set data.sql.push_down: false, or data.sql.table to a sample that fits into memory; hybrid "
+                "data.sql: the rows stay in the warehouse, and this command needs them here",
+                hint="set data.sql.table to a sample that fits into memory, without labels and sample_rows; hybrid "
                 "anonymize, check, run, release and nightly work with a single table there",
             )
         return read_sql(place, options)
@@ -131,6 +150,13 @@ def read_sql(source: SqlOptions, options: ReadOptions) -> Table:
     """
     name = source.table or "the query of data.sql"
     is_query, minutes = source.query is not None, source.timeout_minutes
+    if source.table is not None and warehouse_of(source.url_env) in _BY_IBIS:
+        with open_warehouse(source.url_env, minutes=minutes) as warehouse:
+            need, free = memory_there(warehouse, source.table), available_bytes()
+            if need > free:
+                raise _too_large(name, need, free)
+            raw = _in_content_order(warehouse.fetch(name, warehouse.table(source.table)), {})
+        return typed_table(name, raw, options, keep_types=True)
     with connect(source.url_env, name, read_only=True, query=is_query, minutes=minutes) as connection:
         raw = fetch(connection, source, name)
     return typed_table(name, raw, options, keep_types=True)
@@ -162,7 +188,7 @@ def fetch(connection: sa.Connection, source: SqlOptions, name: str) -> pa.Table:
         taken += chunks[-1].nbytes
         most = min(max(_CHUNK_BYTES * len(rows) // max(chunks[-1].nbytes, 1), 1), CHUNK)
         if _COPIES * taken > free:
-            raise _too_large(name, taken, free)
+            raise _too_large(name, _COPIES * taken, free)
         if monotonic() > end:
             raise too_slow(name, source.timeout_minutes)
     if not chunks:
@@ -172,9 +198,25 @@ def fetch(connection: sa.Connection, source: SqlOptions, name: str) -> pa.Table:
     except (pa.ArrowInvalid, pa.ArrowTypeError):
         hint = "cast the columns in data.sql.query"
         raise DataError(f"{name}: the values of a column are of several types", hint=hint) from None
-    whole = whole.sort_by([(name, "ascending") for name in whole.column_names]).rename_columns(names)
-    types = [_settled(field.type, declared.get(field.name)) for field in whole.schema]
-    return whole.cast(pa.schema(list(zip(names, types, strict=True))))
+    return _in_content_order(whole, declared).rename_columns(names)
+
+
+def _in_content_order(rows: pa.Table, declared: Mapping[str, pa.DataType]) -> pa.Table:
+    """Rows sorted by their content, in types that are independent of values."""
+    kinds = [_settled(field.type, declared.get(field.name)) for field in rows.schema]
+    ordered = rows.sort_by([(name, "ascending") for name in rows.column_names])
+    return ordered.cast(pa.schema(list(zip(rows.column_names, kinds, strict=True))))
+
+
+def memory_there(warehouse: Warehouse, table: str, n_quasi: int = 0) -> float:
+    """Estimated bytes that a table of a warehouse takes while it is read and anonymized in memory."""
+    rows = warehouse.table(table)
+    some = rows.limit(_LOOKED_AT)
+    lengths = [some[name].length().sum().name(name) for name, kind in rows.schema().items() if kind.is_string()]
+    n_rows = warehouse.fetch("number of rows", rows.count().name("n").as_table())["n"][0].as_py()
+    found = warehouse.fetch("lengths of texts", some.aggregate(lengths)).columns if lengths else []
+    of_each = sum(column[0].as_py() or 0 for column in found) / max(min(n_rows, _LOOKED_AT), 1)
+    return table_memory(n_rows, len(rows.columns), n_quasi, _COPIES * n_rows * of_each)
 
 
 def code_of(query: str) -> str:
@@ -188,11 +230,11 @@ def _only_reads(query: str) -> bool:
     return ";" not in code and re.match(r"[\s(]*(select|with|values|table)\b", code, re.IGNORECASE) is not None
 
 
-def _too_large(name: str, taken: int, free: int) -> DataError:
-    need, left = _COPIES * taken / 2**30, free / 2**30
+def _too_large(name: str, need: float, free: float) -> DataError:
     return DataError(
-        f"{name}: the rows take more than {need:.2f} GiB of memory, and {left:.2f} GiB are free",
-        hint="read fewer rows or columns, or leave the rows there: data.sql.push_down",
+        f"{name}: the rows take more than {need / 2**30:.2f} GiB of memory, and {free / 2**30:.2f} GiB are free",
+        hint="read fewer rows or columns; with a section anonymize, and hybrid-release[warehouse], the rows of a table "
+        "stay in DuckDB, PostgreSQL or Spark: see hybrid help warehouse",
     )
 
 

@@ -26,13 +26,7 @@ def build_loss(
     k: int,
     associations: LevelAssociations | None = None,
 ) -> Loss:
-    """The loss that these options describe, over this lattice.
-
-    Parameters
-    ----------
-    associations : LevelAssociations, optional
-        What each level keeps; of the loss ``association``, None for all others.
-    """
+    """The loss that these options describe, over this lattice; ``associations``: of the loss ``association`` alone."""
     weights = column_weights(options, records.names)
     match options.name:
         case "loss" | "association":
