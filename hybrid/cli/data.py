@@ -41,11 +41,12 @@ def tune(
 
     The most useful setting that is expected to pass the policy goes into CONFIG, with the reason as a comment.
     """
-    tune_file(config, write, seed=seed, out=out, jobs=jobs, work=work)
-    _next(config)
+    if tune_file(config, write, seed=seed, out=out, jobs=jobs, work=work):
+        _next(config)
 
 
-def tune_file(config: Path, write: bool | None, *, seed: int | None, out: Path | None, jobs: int, work: Path) -> None:
+def tune_file(config: Path, write: bool | None, *, seed: int | None, out: Path | None, jobs: int, work: Path) -> bool:
+    """True if the file has the choice now."""
     with console.progress() as progress:
         from hybrid.base.atomic import write_text
         from hybrid.jobs.start import configuration
@@ -70,7 +71,7 @@ def tune_file(config: Path, write: bool | None, *, seed: int | None, out: Path |
     found.apply(draft)
     if not draft.difference:
         console.line("ok", "{path}: nothing to change", path=config)
-        return
+        return True
     console.out.print(draft.difference)
     if write is None:
         asks = sys.stdin.isatty() and sys.stderr.isatty()
@@ -79,8 +80,9 @@ def tune_file(config: Path, write: bool | None, *, seed: int | None, out: Path |
         write_text(config, draft.text)
         console.line("ok", "{path}: written", path=config)
     else:
-        kept = "hybrid tune --write writes it; nothing is tried again"
-        console.line("note", "{path}: left as it is", kept, path=config)
+        console.line("note", "{path}: left as it is, so a run does not use the choice", path=config)
+        console.show("\nnext: hybrid tune {path} --write   # nothing is tried again", path=config)
+    return write
 
 
 def _next(config: Path) -> None:

@@ -95,6 +95,8 @@ def test_by_command_line(
     assert job.read_text() == before  # nobody was there to be asked
     shown = capsys.readouterr().out
     assert "obstacle" in shown and "were not looked at" in shown
+    left, go_on = f"hybrid tune {job} --write", f"hybrid run {job}"
+    assert (left in shown, go_on in shown) == ((True, False) if whole.chosen.values else (False, True))
     found = json.loads((folder / "tune.json").read_text())
     assert (folder / "tune.html").read_text().count("<svg") == 1 and not (folder / ".store").exists()
     assert found["chosen"] == whole.chosen.name and found["values"] == dict(whole.chosen.values)
