@@ -114,11 +114,20 @@ def test_missing_markers(tmp_path: Path) -> None:
 def test_words_that_mean_missing_among_numbers(tmp_path: Path, texts: list[str], marker: str | None) -> None:
     """In a German table of laboratory values all decimals were categories, since one text stood among them."""
     data = tmp_path / "data.csv"
-    rows = [f"{at};{texts[at % len(texts)]};{('Station', 'Ambulanz')[at % 2]}" for at in range(200)]
+    rows = [f"{at};{texts[at % len(texts)]};{('Station', 'Ambulanz')[at % 2]}" for at in range(500)]
     data.write_text("nr;wert;ort\n" + "\n".join(rows) + "\n", encoding="cp1252")
     config = guess_config(data).options
     assert set(config.missing) == {"", *([marker] if marker else [])}
     assert (read_table(data, config).schema["wert"].kind is Kind.CATEGORICAL) is (marker is None)
+
+
+def test_a_text_of_few_people_among_numbers_is_not_named_in_the_configuration(tmp_path: Path) -> None:
+    data = tmp_path / "data.csv"
+    data.write_text("nr,age\n" + "".join(f"{at},{'Mustermann' if at < 3 else at % 60}\n" for at in range(300)))
+    guessed = guess_config(data)
+    assert guessed.options.missing == ("",)
+    guessed.write(tmp_path / "config.yaml")
+    assert "Mustermann" not in (tmp_path / "config.yaml").read_text()
 
 
 @pytest.mark.parametrize(

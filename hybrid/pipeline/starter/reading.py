@@ -64,8 +64,9 @@ _ABSENT = {
     *("inconnu", "nonrenseigne", "sindato", "desconocido"),
 }
 """Words that mean "missing" as well, without case, points and blanks: `k. A.`, `Not available`."""
-_FEW_WORDS, _MANY_NUMBERS = 2, 20
-"""Texts without a digit among so many different numbers or dates mean "missing", whatever their language."""
+_FEW_WORDS, _MANY_NUMBERS, _MANY_ROWS = 2, 20, 20
+"""Texts without a digit among so many different numbers or dates mean "missing", whatever their language, where so many
+rows have each: the configuration names them, and a name in a wrong field is one person's."""
 _DECIMAL_COMMA = re.compile(r"-?[0-9]+,[0-9]+\Z")
 _DECIMAL_POINT = re.compile(r"-?[0-9]+\.[0-9]+\Z")
 MOST_COLUMNS = 2_000
@@ -196,13 +197,14 @@ def _fitness(lines: list[str], separator: str) -> tuple[float, int]:
 def _markers(table: Table, mark: str) -> list[str]:
     """Texts that mean "missing" in a column of texts."""
     names = [column.name for column in table.schema if column.kind is Kind.CATEGORICAL]
-    columns = [[str(text) for text in table.frame[name].cat.categories] for name in names]
+    counts = [table.frame[name].value_counts(sort=False) for name in names]
+    columns = [{str(text): int(rows) for text, rows in found.items()} for found in counts]
     stands_in = Counter(chain.from_iterable(columns))
     found = [_markers_of(texts, mark, stands_in) for texts in columns]
     return list(dict.fromkeys(chain.from_iterable(found)))
 
 
-def _markers_of(texts: Sequence[str], mark: str, stands_in: Mapping[str, int]) -> list[str]:
+def _markers_of(texts: Mapping[str, int], mark: str, stands_in: Mapping[str, int]) -> list[str]:
     always = [text for text in texts if text in MARKERS]
     said = [text for text in texts if text not in MARKERS and _is_absent(text)]
     rest = [text for text in texts if text not in always and text not in said]
@@ -210,7 +212,7 @@ def _markers_of(texts: Sequence[str], mark: str, stands_in: Mapping[str, int]) -
         return always + said
     words = [text for text in rest if not any(sign.isdigit() for sign in text)]
     numbers = [text for text in rest if text not in words]
-    few = len(words) <= _FEW_WORDS and all(stands_in[word] == 1 for word in words)
+    few = len(words) <= _FEW_WORDS and all(stands_in[word] == 1 and texts[word] >= _MANY_ROWS for word in words)
     if few and len(numbers) >= _MANY_NUMBERS and _are_typed(numbers, mark):
         return always + said + words
     return always
