@@ -58,8 +58,8 @@ def small_share(table: Table, names: Sequence[str], k: int) -> float:
 def functional_dependencies(table: Table, of: Sequence[str], among: Sequence[str]) -> list[tuple[str, str]]:
     """Pairs of columns: equal values of the first always go with equal values of the second.
 
-    The first are looked for ``among`` columns, the second are those ``of`` which it is asked. Columns whose values have fewer than
-    five people on average are left out: those tell everything by chance.
+    The first are ``among`` these columns, the second some of those that should not be known by them. Columns whose
+    values have fewer than five people on average are left out: those tell everything by chance.
     """
     codes = {name: _codes(table.frame[name]) for name in {*of, *among}}
     size = {name: int(code.max()) + 1 for name, code in codes.items() if len(code)}
