@@ -71,7 +71,7 @@ class Constraint(Options, ABC):
         yield from ()
 
     def renamed(self, names: Mapping[str, str]) -> Self:
-        """The constraint with other names of columns, which stand in backticks in formulas."""
+        """The constraint with other names of columns, which are in backticks in formulas."""
         return type(self).model_validate(_renamed(self.model_dump(), names))
 
     @classmethod

@@ -56,10 +56,10 @@ def small_share(table: Table, names: Sequence[str], k: int) -> float:
 
 
 def functional_dependencies(table: Table, of: Sequence[str], among: Sequence[str]) -> list[tuple[str, str]]:
-    """Pairs (teller, told) of columns: equal values of the first always go with equal values of the second.
+    """Pairs of columns: equal values of the first always go with equal values of the second.
 
-    Tellers are looked for ``among`` columns, of those that should not be told. Columns whose values have fewer than
-    five people on average are left out: those tell everything by chance.
+    The first are ``among`` these columns, the second some of those that should not be known by them. Columns whose
+    values have fewer than five people on average are left out: those tell everything by chance.
     """
     codes = {name: _codes(table.frame[name]) for name in {*of, *among}}
     size = {name: int(code.max()) + 1 for name, code in codes.items() if len(code)}
@@ -73,7 +73,7 @@ def functional_dependencies(table: Table, of: Sequence[str], among: Sequence[str
 
 
 def rank_correlated(table: Table, of: Sequence[str], among: Sequence[str]) -> list[tuple[str, str]]:
-    """Pairs (teller, told) of numbers of which one nearly determines the other, such as years of work the age.
+    """Pairs of numbers of which the first nearly determines the second, such as years of work the age.
 
     Of more than ten values each; their rank correlation (Spearman 1904) over the rows that know both is at least 0.97
     or at most -0.97.

@@ -1,4 +1,4 @@
-"""What a value is drawn by: features for trees, groups by a declared column, bins of other attributes."""
+"""Predictors of drawn values: features for trees, groups by a declared column, bins of other attributes."""
 
 from __future__ import annotations
 
