@@ -111,7 +111,7 @@ class SqlOptions(Options):
 
     @property
     def stays(self) -> bool | None:
-        """Whether the rows stay in the warehouse; None where their size decides."""
+        """True if the rows stay in the warehouse, false if they are read; None where their size decides."""
         if self.labels is not None or self.sample_rows is not None:
             return True
         return False if self.query is not None else self.push_down
