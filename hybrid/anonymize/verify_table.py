@@ -210,7 +210,7 @@ def models_reached(
     persons: Codes,
     population: Table | None = None,
 ) -> list[ModelCheck]:
-    """What a table of labels, or of masked values, reaches of each model, by the model's own formula."""
+    """Check a table of labels, or of masked values, against every model, by the formula of each."""
     inputs = CheckInputs(
         hierarchies={name: hierarchies[name] for name in options.attributes if name in hierarchies},
         reference=options.sensitive_values(train),

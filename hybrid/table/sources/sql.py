@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from datetime import date, datetime
 from decimal import Decimal
 from pathlib import Path
@@ -111,7 +111,7 @@ class SqlOptions(Options):
 
     @property
     def stays(self) -> bool | None:
-        """Whether the rows stay in the warehouse; None where their size decides."""
+        """True if the rows stay in the warehouse, false if they are read; None where their size decides."""
         if self.labels is not None or self.sample_rows is not None:
             return True
         return False if self.query is not None else self.push_down
@@ -155,7 +155,8 @@ def read_sql(source: SqlOptions, options: ReadOptions) -> Table:
             need, free = memory_there(warehouse, source.table), available_bytes()
             if need > free:
                 raise _too_large(name, need, free)
-            raw = _in_content_order(warehouse.fetch(name, warehouse.table(source.table)), {})
+            raw = warehouse.fetch(name, warehouse.table(source.table))
+            raw = _in_content_order(raw, [None] * raw.num_columns)
         return typed_table(name, raw, options, keep_types=True)
     with connect(source.url_env, name, read_only=True, query=is_query, minutes=minutes) as connection:
         raw = fetch(connection, source, name)
@@ -198,12 +199,12 @@ def fetch(connection: sa.Connection, source: SqlOptions, name: str) -> pa.Table:
     except (pa.ArrowInvalid, pa.ArrowTypeError):
         hint = "cast the columns in data.sql.query"
         raise DataError(f"{name}: the values of a column are of several types", hint=hint) from None
-    return _in_content_order(whole, declared).rename_columns(names)
+    return _in_content_order(whole, [declared.get(name) for name in names]).rename_columns(names)
 
 
-def _in_content_order(rows: pa.Table, declared: Mapping[str, pa.DataType]) -> pa.Table:
-    """Rows sorted by their content, in types that are independent of values."""
-    kinds = [_settled(field.type, declared.get(field.name)) for field in rows.schema]
+def _in_content_order(rows: pa.Table, declared: Sequence[pa.DataType | None]) -> pa.Table:
+    """Rows sorted by their content, in types that are independent of values; ``declared``: of columns of NULL alone."""
+    kinds = [_settled(field.type, kind) for field, kind in zip(rows.schema, declared, strict=True)]
     ordered = rows.sort_by([(name, "ascending") for name in rows.column_names])
     return ordered.cast(pa.schema(list(zip(rows.column_names, kinds, strict=True))))
 
