@@ -43,7 +43,7 @@ def loss_sentence(loss: Mapping[str, Any]) -> str:
         return sentence("loss.sizes")
     known = _association(loss.get("use") or ()) if name == "association" else ""
     if weights := loss.get("weights"):
-        listed = tuple(sentence("loss.weight", column=column, n=weight) for column, weight in weights.items())
+        listed = tuple(sentence("loss.weight", column=column, n=f"{weight:g}") for column, weight in weights.items())
         return sentences(known, sentence("loss.weights", weights=listed))
     return known or sentence("loss.alike")
 
@@ -259,7 +259,7 @@ def _conditional(config: Mapping[str, Any]) -> Iterator[str]:
 
 def _raked(config: Mapping[str, Any]) -> Iterator[str]:
     if margins := config.get("margins"):
-        yield sentence("guarantee.raked", columns=", ".join(margins["totals"]), n=100 * margins["most"])
+        yield sentence("guarantee.raked", columns=", ".join(margins["totals"]), n=f"{100 * margins['most']:g}")
 
 
 def where_of(config: Mapping[str, Any]) -> str | None:
@@ -372,7 +372,7 @@ def _linked(config: Mapping[str, Any]) -> str:
 def _used(sample: SampleOptions, records: str) -> str:
     if sample.method == "none" or sample.beta == 1:
         return sentence("guarantee.used", records=records)
-    drawn: dict[str, Fact] = {"records": records, "share": sample.beta}
+    drawn: dict[str, Fact] = {"records": records, "share": f"{sample.beta:g}"}
     if sample.method == "beta":
         return sentence("guarantee.used.beta", **drawn)
     if sample.method == "simple":

@@ -6,7 +6,8 @@ from collections.abc import Iterator, Mapping
 from typing import Any
 
 from hybrid.anonymize.result import AnonymizationResult
-from hybrid.publication.guarantee import makes_labels
+from hybrid.base.sentence import sentence
+from hybrid.publication.guarantee import is_linked, makes_labels
 from hybrid.publication.private_words import budget_words, is_dp
 from hybrid.table.surrogates import TABLE_NUMBER
 
@@ -22,25 +23,23 @@ def is_synthetic(config: Mapping[str, Any]) -> bool:
 def nature(config: Mapping[str, Any]) -> str:
     """Sentence on the rows of the released table, or tables about people."""
     if not is_synthetic(config):
-        record = "anonymized record" if config.get("anonymize") else "record"
-        return f"No row is synthetic: each stands for one {record} of a person."
-    rows = "Every row about people" if config.get("tables") else "Every row"
-    return f"{rows} is synthetic: a program drew it, which had learned from records of people."
+        return sentence("made.record.anonymized" if config.get("anonymize") else "made.record")
+    return sentence("made.synthetic.linked" if is_linked(config) else "made.synthetic")
 
 
 def made(config: Mapping[str, Any], anonymization: AnonymizationResult | None) -> Iterator[str]:
     """Short sentences on how the rows were made: anonymization, transition, generator, budget."""
-    generator = _generator(config)
+    generator = str(_generator(config))
     if is_dp(config):
-        yield f"The generator {generator} learned with a budget of differential privacy: {budget_words(config)}."
+        yield sentence("made.budget", generator=generator, budget=budget_words(config))
         return
     if anonymization is not None:
         yield from _label_steps(config.get("transition") or {}, anonymization)
-    yield "No generator was used." if generator == "none" else f"The generator {generator} drew the rows."
+    yield sentence("made.drawn", generator=generator) if is_synthetic(config) else sentence("made.without")
     tables = (config.get("synthesize") or {}).get("tables", 1)
     if tables > 1:
-        what = "Each file about people holds" if config.get("tables") else "They are"
-        yield f"{what} {tables} tables of one trained generator, which the column {TABLE_NUMBER} numbers."
+        name = "made.tables.linked" if is_linked(config) else "made.tables"
+        yield sentence(name, n=tables, column=TABLE_NUMBER)
 
 
 def _generator(config: Mapping[str, Any]) -> str | None:
@@ -50,12 +49,12 @@ def _generator(config: Mapping[str, Any]) -> str | None:
 
 def _label_steps(transition: Mapping[str, Any], anonymization: AnonymizationResult) -> Iterator[str]:
     if anonymization.k_anonymous:
-        yield f"The intermediate table is k-anonymous with k = {anonymization.k}."
-        yield "That is not promised of the released rows."
+        yield sentence("made.k", k=anonymization.k)
+        yield sentence("made.k.not_rows")
     else:
-        yield "Values of quasi-identifiers were changed, without k-anonymity."
+        yield sentence("made.changed")
     method = transition.get("method")
     if method == "original" and transition.get("order") != "post":
-        yield "The real values then took the place of the anonymized ones."
+        yield sentence("made.real")
     elif method is not None and makes_labels(anonymization):
-        yield f"The transition {method} restored exact values."
+        yield sentence("made.restored", method=str(method))

@@ -13,6 +13,7 @@ import pandas as pd
 import pytest
 import yaml
 
+from hybrid.base.sentence import sentence
 from hybrid.evaluation.measure import Evaluation
 from hybrid.jobs.audit import judge_tables, read_audit
 from hybrid.jobs.audited import read_audited
@@ -20,13 +21,7 @@ from hybrid.jobs.release import release
 from hybrid.pipeline.config import load_config
 from hybrid.pipeline.stages import stage_records
 from hybrid.pipeline.table_run import TableRun
-from hybrid.publication.guarantee import (
-    NOT_LINKED,
-    NOT_LINKED_WITHOUT_NUMBER,
-    PERSONS_DRAWN,
-    PERSONS_DRAWN_WITHOUT_NUMBER,
-    guarantee_sentence,
-)
+from hybrid.publication.guarantee import guarantee_sentence
 from hybrid.publication.table_facts import few
 from hybrid.synthesize.kept import fit_or_reuse
 from hybrid.table import Table
@@ -123,22 +118,22 @@ def test_rows_that_no_generator_drew_are_not_linked(job: Path, tmp_path: Path) -
     assert pipeline.generated.table.rows_are_persons
     assert pipeline.synthetic.frame["patient"].is_unique
     config = pipeline.config.model_dump(mode="json")
-    assert NOT_LINKED in guarantee_sentence(None, config, Evaluation(()))
+    assert sentence("guarantee.rows.numbered") in guarantee_sentence(None, config, Evaluation(()))
 
 
 @pytest.mark.parametrize(
-    ("changes", "message"),
+    ("changes", "template"),
     [
-        ({"synthesize": {"generator": "cart"}}, PERSONS_DRAWN),
-        ({"output": {"identifiers": "drop"}}, PERSONS_DRAWN_WITHOUT_NUMBER),
-        ({"synthesize": {"generator": "tvae"}}, NOT_LINKED),
-        ({"synthesize": {"generator": "tvae"}, "output": {"identifiers": "drop"}}, NOT_LINKED_WITHOUT_NUMBER),
-        ({"data": {"person": "patient", "max_rows": 1}}, NOT_LINKED),
+        ({"synthesize": {"generator": "cart"}}, "guarantee.people.numbered"),
+        ({"output": {"identifiers": "drop"}}, "guarantee.people"),
+        ({"synthesize": {"generator": "tvae"}}, "guarantee.rows.numbered"),
+        ({"synthesize": {"generator": "tvae"}, "output": {"identifiers": "drop"}}, "guarantee.rows"),
+        ({"data": {"person": "patient", "max_rows": 1}}, "guarantee.rows.numbered"),
     ],
 )
-def test_the_guarantee_says_whether_rows_are_linked(changes: dict[str, Any], message: str) -> None:
+def test_the_guarantee_says_whether_rows_are_linked(changes: dict[str, Any], template: str) -> None:
     config = {"data": {"person": "patient"}, "synthesize": {"generator": "cart"}} | changes
-    assert message in guarantee_sentence(None, config, Evaluation(()))
+    assert sentence(template) in guarantee_sentence(None, config, Evaluation(()))
 
 
 @pytest.mark.parametrize(

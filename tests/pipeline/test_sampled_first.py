@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 
 from hybrid.base.errors import ConfigError
+from hybrid.base.sentence import sentence
 from hybrid.evaluation.measure import Evaluation
 from hybrid.jobs.run import membership_of
 from hybrid.pipeline.amplification import epsilon_for
@@ -15,7 +16,7 @@ from hybrid.pipeline.config import load_config
 from hybrid.pipeline.stages import stage_records
 from hybrid.pipeline.table_run import TableRun
 from hybrid.publication.description.provenance import _steps
-from hybrid.publication.guarantee import NOT_LINKED, NOT_LINKED_WITHOUT_NUMBER, guarantee_sentence
+from hybrid.publication.guarantee import guarantee_sentence
 from hybrid.publication.protection_words import _sampled
 from hybrid.sample import SampleOptions
 from hybrid.synthesize.fitted import FittedGenerator
@@ -56,8 +57,8 @@ def test_without_identifiers_no_row_has_a_person_number(path: Path) -> None:
     without = TableRun(load_config(path, {"output.identifiers": "drop"}), seed=11)
     assert without.synthetic.schema.names == ["age", "region"] and len(without.synthetic) > 0
     content = without.config.model_dump(mode="json")
-    assert NOT_LINKED_WITHOUT_NUMBER in guarantee_sentence(None, content, Evaluation(()))
-    assert NOT_LINKED not in guarantee_sentence(None, content, Evaluation(()))
+    assert sentence("guarantee.rows") in guarantee_sentence(None, content, Evaluation(()))
+    assert sentence("guarantee.rows.numbered") not in guarantee_sentence(None, content, Evaluation(()))
 
 
 def test_every_row_is_one_that_the_generator_drew(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -91,7 +92,9 @@ def test_stages_keys_and_words_follow_the_order(computed: TableRun) -> None:
     assert computed.anonymized is not None
     said = guarantee_sentence(computed.anonymized.result, content, Evaluation(()), private=True)
     assert "Each of the training persons was used with probability 0.25, before it was anonymized" in said
-    assert _sampled(SampleOptions(method="beta", beta=0.25, order="pre"), "record").startswith("Each record was used")
+    assert _sampled(SampleOptions(method="beta", beta=0.25, order="pre"), several=False).startswith(
+        "Each record was used"
+    )
 
 
 def test_a_chosen_seed_voids_the_claim(path: Path) -> None:

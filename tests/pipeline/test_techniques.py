@@ -16,6 +16,7 @@ from hybrid.anonymize.options import AnonymizeOptions
 from hybrid.anonymize.result import AnonymizationResult
 from hybrid.anonymize.steps import anonymize_in_steps
 from hybrid.base.errors import ConfigError
+from hybrid.base.sentence import sentence
 from hybrid.cli import main
 from hybrid.evaluation.measure import Evaluation
 from hybrid.pipeline.check import diagnose
@@ -24,7 +25,7 @@ from hybrid.pipeline.early_refusals import too_great_k
 from hybrid.pipeline.privacy_statements import StatementBasis
 from hybrid.pipeline.promises import promises
 from hybrid.publication.gate import judge
-from hybrid.publication.guarantee import NO_CLAIM, NO_CLAIM_BEYOND, UNKNOWN, guarantee_sentence, technique_sentences
+from hybrid.publication.guarantee import guarantee_sentence, technique_sentences
 from hybrid.publication.policy import load_policy
 from hybrid.publication.protection_words import protection
 from hybrid.publication.table_facts import TableFacts
@@ -114,7 +115,7 @@ def test_every_kept_step_is_known_and_says_what_it_did(technique: dict[str, Any]
     found = anonymize_in_steps(people(60).only([*columns, "illness"]), {}, chosen, np.random.default_rng(0))
     kept = AnonymizationResult.from_json(json.loads(json.dumps(found.result.to_json())))
     (said,) = technique_sentences(kept)
-    assert said != UNKNOWN and all(column in said for column in columns)
+    assert said != sentence("guarantee.unknown") and all(column in said for column in columns)
     assert ("it is no k-anonymity" in said) == (not kept.k_anonymous)
     assert kept.information_loss is not None and kept.information_loss["average_class_size"] >= 1
 
@@ -126,8 +127,12 @@ def test_local_privacy_of_a_step_is_the_only_one_claimed() -> None:
     chosen = AnonymizeOptions.model_validate({"technique": options})
     found = anonymize_in_steps(people(60).only(["town", "illness"]), {}, chosen, np.random.default_rng(0)).result
     said = [guarantee_sentence(one, _content(), Evaluation(())) for one in (found, replace(found, steps=()))]
-    assert "epsilon = 2.0795" in said[0] and NO_CLAIM_BEYOND in said[0] and NO_CLAIM not in said[0]
-    assert NO_CLAIM in said[1] and ". Fewer than 10 of about 60 records" in said[0]
+    assert (
+        "epsilon = 2.0795" in said[0]
+        and sentence("guarantee.claim.local") in said[0]
+        and sentence("guarantee.claim.none") not in said[0]
+    )
+    assert sentence("guarantee.claim.none") in said[1] and ". Fewer than 10 of about 60 records" in said[0]
 
 
 def test_losses_are_published_with_three_digits(result: AnonymizationResult) -> None:
@@ -142,7 +147,7 @@ def test_losses_are_published_with_three_digits(result: AnonymizationResult) -> 
 def test_unknown_techniques_promise_nothing(result: AnonymizationResult) -> None:
     unknown = replace(result, steps=({"options": {"name": "magic"}, "columns": ["age"]},))
     text = guarantee_sentence(unknown, _content(), Evaluation(()))
-    assert UNKNOWN in text and "k-anonymity with" not in text
+    assert sentence("guarantee.unknown") in text and "k-anonymity with" not in text
 
 
 def test_the_gate_does_not_count_groups_that_nobody_promised(result: AnonymizationResult) -> None:

@@ -174,6 +174,18 @@ def parts_of(text: object) -> Iterator[object]:
         yield text
 
 
+def test_what_is_claimed_is_not_rounded() -> None:
+    local = (step("pram", facts={"epsilon": {"Age": 2.07953}}, invariant=False),)
+    said = guarantee_sentence(an_anonymization(steps=local), {}, Evaluation(()))
+    assert "epsilon = 2.07953 and" in said
+    config = {
+        "sample": {"method": "beta", "beta": 0.123456},
+        "margins": {"totals": {"Sex": "sex.csv"}, "most": 0.0123456},
+    }
+    said = guarantee_sentence(an_anonymization(), config, Evaluation(()))
+    assert "with probability 0.123456;" in said and "by more than 1.23456 %" in said
+
+
 def test_counts_in_statements_are_rounded() -> None:
     """No exact number of people or records is stated, or among the facts that a certificate keeps."""
     found = an_anonymization(rows_are_persons=False, persons=1503, suppressed=61, suppressed_persons=63)

@@ -240,6 +240,14 @@ def test_the_farthest_number_decides_and_a_distance_counts_too() -> None:
     assert (found.farthest, copies.farthest) == ("everybody", near.rule)
 
 
+def test_a_pass_says_whether_an_attack_measured_more_than_is_allowed() -> None:
+    inside, chance = (judged("singling_out", (-0.02, high), 0.01) for high in (0.03, 0.06))
+    assert (inside.standing, chance.standing) == ("not ruled out", "not ruled out")
+    said = [answer(Verdict.of("p", checks)) for checks in ((inside,), (inside, chance))]
+    assert said[0] == "Every rule of the policy is met."
+    assert said[1] == f"{said[0]} Some attacks measured more than is allowed. With so few people that may be chance."
+
+
 def test_the_verdict_says_by_how_many_rules_a_leak_is_more_than_chance() -> None:
     sure = judged("singling_out", (0.05, 0.4), 0.03, "review")
     open_ = judged("membership_trained_random", (0.01, 0.07), 0.06, "review")

@@ -300,6 +300,15 @@ def test_nothing_anonymized_counts_as_the_rule_says() -> None:
     assert judge(anonymity(quantity="k", block=2, if_not_computable="block"), Evaluation(()), None).status == "block"
 
 
+def test_no_difference_from_people_never_seen_is_said_as_none() -> None:
+    measure = Measure(0.5, 0.4, 0.6, 0.5, 1000, excess=(0.0, -0.01, 0.01))
+    said = check_of(policy(compare="excess", review=0.02), metric(measure)).message
+    assert said == (
+        "The score is that of people who are not in the data (the difference is between -13.9 and 13.9 in 1,000); "
+        "allowed is at most 20 in 1,000."
+    )
+
+
 def test_messages_say_what_was_found_and_what_was_demanded() -> None:
     measure = Measure(0.099, 0.093, 0.105, 0.0015, 1000, excess=(0.0975, 0.0975, 0.0975))
     check = check_of(policy(compare="excess", review=0.02, block=0.05), metric(measure, column="job"))

@@ -95,10 +95,10 @@ class Noise(ValueTechnique):
 
     def words(self, columns: str, facts: Mapping[str, Any]) -> str:
         if self.kind == "multiplicative":
-            moved = sentence("technique.noise.factors", columns=columns, n=self.spread)
+            moved = sentence("technique.noise.factors", columns=columns, n=f"{self.spread:g}")
         else:
             name = "technique.noise.correlated" if self.correlated else "technique.noise"
-            moved = sentence(name, columns=columns, n=self.signal_to_noise)
+            moved = sentence(name, columns=columns, n=f"{self.signal_to_noise:g}")
         return sentences(
             moved,
             sentence("technique.noise.limits", columns=", ".join(self.limits)) if self.limits else "",

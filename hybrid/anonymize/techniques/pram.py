@@ -114,7 +114,7 @@ class Pram(ValueTechnique):
     def words(self, columns: str, facts: Mapping[str, Any]) -> str:
         delta = f"10^{math.log10(_FALSE_ALARM):.0f}"
         local = (
-            sentence("technique.pram.local", column=name, epsilon=epsilon, delta=delta)
+            sentence("technique.pram.local", column=name, epsilon=f"{epsilon:g}", delta=delta)
             for name, epsilon in (facts.get("epsilon") or {}).items()
         )
         replaced = sentence("technique.pram.invariant" if self.invariant else "technique.pram", columns=columns)

@@ -68,7 +68,7 @@ class RankSwapping(ValueTechnique):
 
     def words(self, columns: str, facts: Mapping[str, Any]) -> str:
         return sentences(
-            sentence("technique.swapped", columns=columns, n=100 * self.share),
+            sentence("technique.swapped", columns=columns, n=f"{100 * self.share:g}"),
             changed_words(facts),
             sentence("technique.swapped.stay"),
         )

@@ -10,11 +10,12 @@ import pandas as pd
 import pytest
 
 from hybrid.base.errors import ConfigError, DataError
+from hybrid.base.sentence import sentence
 from hybrid.evaluation.measure import Evaluation
 from hybrid.pipeline.check import diagnose
 from hybrid.pipeline.config import RunConfig, load_config
 from hybrid.pipeline.pipeline import Pipeline
-from hybrid.publication.guarantee import NO_HOUSEHOLDS, guarantee_sentence
+from hybrid.publication.guarantee import guarantee_sentence
 from tests.pipeline.tables.hospital import content, frames, write
 
 RARE = "family disease"
@@ -70,7 +71,7 @@ def test_every_class_has_people_of_as_many_households_as_asked_for(run: Pipeline
     assert pd.Series(found.originals.households).groupby(found.class_ids).nunique().min() >= 3
     guarantee = guarantee_sentence(found.result, run.config.model_dump(mode="json"), Evaluation(()))
     assert "persons of at least 3 households" in guarantee and "training households" in guarantee
-    assert NO_HOUSEHOLDS in guarantee
+    assert sentence("guarantee.no_households") in guarantee
     said = [finding.message for finding in diagnose(run.config)]
     assert any("households with up to 12 persons each" in one for one in said)
     assert not set(run.released["patients"].frame["home"].astype(str)) & set(homes())
