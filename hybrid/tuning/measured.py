@@ -31,6 +31,8 @@ CHANCE = 0.5
 """AUC of a guess."""
 ALLOWED = 0.1
 """Excess over chance that is allowed where the policy has no rule about the attack."""
+GRAVER = 2.0
+"""How much graver a leak beyond what is allowed is than a loss as large: what is disclosed cannot be taken back."""
 ATTACKED = 40
 """People whom the attack asks about, at least, of each kind."""
 HELD_OUT = 0.3
@@ -107,7 +109,17 @@ class Measured:
     @property
     def beyond(self) -> float:
         """Upper end of the worse interval, another leak or a fall, whichever is farthest beyond what is allowed."""
-        return max(*(each.beyond for each in self.attack), self.leak, self.lost)
+        return max(self.leaking, self.lost)
+
+    @property
+    def leaking(self) -> float:
+        """Upper end of the worse interval or another leak, whichever is farther beyond what is allowed."""
+        return max(*(each.beyond for each in self.attack), self.leak)
+
+    @property
+    def from_passing(self) -> float:
+        """How far it is from passing: as :attr:`beyond`, with leaks :data:`GRAVER` times as far."""
+        return max(GRAVER * self.leaking, self.lost)
 
     @property
     def passes(self) -> bool:

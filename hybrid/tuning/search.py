@@ -35,7 +35,7 @@ from hybrid.tuning.settings import CONFIGURED, Setting, is_searched, largest_k, 
 AS_USEFUL = 0.01
 """Settings whose usefulness differs by no more are as useful as each other: the one farthest within is taken."""
 AS_NEAR = 0.005
-"""Settings that are farther beyond what is allowed by no more are as near to it: the most useful is taken."""
+"""Settings that are farther from passing by no more are as near to it: the most useful is taken."""
 
 
 class HalvingRound(NamedTuple):
@@ -71,15 +71,15 @@ def halving_rounds(pace: float) -> tuple[HalvingRound, ...]:
 def survivors(found: Sequence[Measured], keep: int) -> list[str]:
     """Settings of the next round, in the order of ``found``.
 
-    First those that are expected to pass, the most useful before all; then those that are the least beyond what is
-    allowed. Of settings with the same numbers, which run the same, the first alone goes on.
+    First those that are expected to pass, the most useful before all; then those that are the nearest to passing. Of
+    settings with the same numbers, which run the same, the first alone goes on.
     """
     different: dict[Any, Measured] = {}
     for each in found:
         different.setdefault((each.attack, each.falls), each)
     ranked = sorted(
         different.values(),
-        key=lambda each: (not each.passes, -each.usefulness if each.passes else each.beyond),
+        key=lambda each: (not each.passes, -each.usefulness if each.passes else each.from_passing),
     )
     staying = {each.name for each in ranked[:keep]}
     return [each.name for each in found if each.name in staying]
@@ -108,8 +108,8 @@ def choose(found: Sequence[Measured]) -> Choice:
         passing_well = [each for each in passing if each.usefulness >= best - AS_USEFUL]
         chosen = min(passing_well, key=lambda each: each.beyond)
     else:
-        least = min(each.beyond for each in found)
-        chosen = max((each for each in found if each.beyond <= least + AS_NEAR), key=lambda each: each.usefulness)
+        least = min(each.from_passing for each in found)
+        chosen = max((each for each in found if each.from_passing <= least + AS_NEAR), key=lambda each: each.usefulness)
     alike = tuple(each.name for each in found if each is not chosen and _alike(each, chosen))
     return Choice(chosen, tuple(each.name for each in passing), alike)
 
