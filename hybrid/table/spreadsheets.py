@@ -9,7 +9,6 @@ import zipfile
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from datetime import date, datetime, time, timedelta
-from importlib import import_module
 from pathlib import Path
 from typing import Any
 
@@ -93,7 +92,8 @@ def _readable(file: File) -> Iterator[None]:
 
 def _openpyxl(file: str) -> Any:
     with needs_extra("formats", f"{file}: workbooks of Excel need the package openpyxl"):
-        return import_module("openpyxl")
+        import openpyxl
+    return openpyxl
 
 
 def _texts(values: Iterable[Any], mark: str) -> list[str]:

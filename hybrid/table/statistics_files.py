@@ -13,7 +13,6 @@ from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
-from importlib import import_module
 from pathlib import Path
 from types import ModuleType
 from typing import Any
@@ -209,7 +208,8 @@ def content(file: File, encoding: str, *, metadata_only: bool = False) -> tuple[
 def pyreadstat(file: str) -> ModuleType:
     """Import pyreadstat."""
     with needs_extra("formats", f"{file}: files of Stata, SPSS and SAS need the package pyreadstat"):
-        return import_module("pyreadstat")
+        import pyreadstat as library
+    return library
 
 
 def _place(file: File) -> str | io.BytesIO:

@@ -117,7 +117,7 @@ def test_a_state_of_few_people_has_no_coefficient_of_its_own():
         predicted = (step.design.matrix({0: np.array([2])}, 1) @ step.coefficients)[0] * step.scale
         # without one, it is the mean of the state with the most people, and of the one person
         assert predicted == pytest.approx(1000 if own else pay[job != 1].mean())
-    assert list(DesignMatrix.of(encoded(job, pay), [0], 2, None).states[0]) == [1]
+    assert list(DesignMatrix.of(encoded(job, pay), [0], 2, np.ones(len(job))).states[0]) == [1]
 
 
 def test_missing_values_are_drawn_where_the_truth_has_them():
@@ -160,7 +160,7 @@ def test_every_method_that_does_not_fit_its_column_is_named():
 
 
 def test_a_column_of_one_state_and_a_pickled_model():
-    step = LogisticStep.fit(0, DesignMatrix({}, frozenset(), {}), np.ones((3, 1)), np.array([4, 4, 4]), None)
+    step = LogisticStep.fit(0, DesignMatrix({}, frozenset(), {}), np.ones((3, 1)), np.array([4, 4, 4]), np.ones(3))
     assert list(step.draw({}, 2, rng_for(1, "test"))) == [4, 4]
     fitted = fit(truth(200), SynthesizeOptions(generator="cart", options={"methods": {"income": "linear"}}), 1)
     kept = pickle.loads(pickle.dumps(fitted))
