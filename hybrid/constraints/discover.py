@@ -269,13 +269,16 @@ class _Search:
     def _of_flags(self) -> Iterator[Found]:
         """Flags that say that two others are both up, in all rows."""
         flags = [at for at in self.varied if np.isin(self.values[:, at], (0, 1)).all()]
-        up = self.values[:, flags] == 1
+        up = self.values[:, flags]
+        both = up.T @ up  # Rows in which two flags are up.
+        rows = both.diagonal()
         for at, total in enumerate(flags):
-            wider = [one for one in range(len(flags)) if one != at and not (up[:, at] & ~up[:, one]).any()]
-            for one, other in combinations(wider, 2):
-                alone = [(up[:, this] & ~up[:, that]).sum() for this, that in ((one, other), (other, one))]
-                if min(alone) >= LEAST_PEOPLE and (up[:, at] == up[:, one] & up[:, other]).all():
-                    yield self.names[total], f"{quoted(self.names[flags[one]])} * {quoted(self.names[flags[other]])}"
+            wider = np.flatnonzero((both[at] == rows[at]) & (np.arange(len(flags)) != at))
+            pairs = both[np.ix_(wider, wider)]
+            alone = rows[wider, None] - pairs
+            equal = (pairs == rows[at]) & (alone >= LEAST_PEOPLE) & (alone.T >= LEAST_PEOPLE)
+            for one, other in wider[np.argwhere(np.triu(equal))]:
+                yield self.names[total], f"{quoted(self.names[flags[one]])} * {quoted(self.names[flags[other]])}"
 
     def _telling_rows(self, total: int) -> Array:
         """Rows with unusual values of a column, few of which lack other values."""
