@@ -118,7 +118,7 @@ class Measured:
 
     @property
     def from_passing(self) -> float:
-        """How far it is from passing: as :attr:`beyond`, with leaks :data:`GRAVER` times as far."""
+        """Distance from passing: as :attr:`beyond`, with leaks :data:`GRAVER` times as far."""
         return max(GRAVER * self.leaking, self.lost)
 
     @property

@@ -20,7 +20,7 @@ from hybrid.base.errors import ConfigError, DataError, HybridError, InfeasibleEr
 from hybrid.cli import main
 from hybrid.jobs import anonymize_file
 from hybrid.jobs.anonymize_file import write_in_warehouse
-from hybrid.table import duckdb as duckdb_session
+from hybrid.table import warehouse as warehouse_session
 from hybrid.table.warehouse import Warehouse, open_warehouse, plain
 from tests.anonymize.warehouse_job import (
     LIKE_FILES,
@@ -93,12 +93,12 @@ def test_labels_without_levels_and_models_of_persons(name: str, job: Job, sessio
     assert job.there(session, LIKE_FILES[name], labels) == job.here(LIKE_FILES[name])
 
 
-@pytest.mark.parametrize("most", [0, duckdb_session.MOST_TEXTS])
+@pytest.mark.parametrize("most", [0, warehouse_session.MOST_TEXTS])
 def test_rows_are_in_the_order_of_their_content(
     most: int, job: Job, session: Warehouse, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Labels are enumerations in DuckDB, in the order of their texts; too many of them are texts."""
-    monkeypatch.setattr(duckdb_session, "MOST_TEXTS", most)
+    monkeypatch.setattr(warehouse_session, "MOST_TEXTS", most)
     name = f"ordered_{most}"
     assert job.there(session, SETTINGS["k, k 2"], name) == job.here(SETTINGS["k, k 2"])
     kinds = dict(session._backend.con.execute(f"select column_name, column_type from (describe {name})").fetchall())

@@ -145,8 +145,8 @@ def test_common_mistakes(job: Path, capsys: pytest.CaptureFixture[str], command:
 def test_every_message_that_is_said_with_facts_is_said_somewhere() -> None:
     """Templates have the same places in both languages, and the program's text, or a part of it that makes them."""
     package = Path(hybrid.cli.__file__).parents[1]
-    pages = [package / "lab" / "templates" / "lab.html", package / "report/run/sections/content.py"]
-    page = "".join(file.read_text(encoding="utf-8") for file in pages)
+    pages = [*package.glob("*/templates/*.html"), *package.glob("report/run/sections/*.py")]
+    page = " ".join(" ".join(file.read_text(encoding="utf-8").split()) for file in sorted(pages))
     others = ("base/progress.py", "report/charts/exploration.py", "publication/actions.py")
     files = [*package.glob("cli/*.py"), *(package / name for name in others)]
     said = {

@@ -45,7 +45,7 @@ def test_every_run_is_attacked_by_repeating_the_whole_process(
     found = json.loads((tmp_path / "run" / "evaluation.json").read_text())["metrics"]
     repeated = [each for each in found if each["name"].startswith("membership_trained")]
     assert {each["name"]: each["stage"] for each in repeated} == dict.fromkeys(ATTACK["metrics"][:2], "synthetic")
-    assert all(each["state"] == "ok" and each["details"]["trainings"] == 22 for each in repeated), repeated
+    assert all(each["state"] == "ok" and each["details"]["trainings"] == 32 for each in repeated), repeated
     checks = json.loads((tmp_path / "run" / "evaluation.json").read_text())["verdict"]["checks"]
     judged = [check for check in checks if str(check["metric"]).startswith("membership_trained")]
     for check, result in zip(sorted(judged, key=lambda one: one["metric"]), repeated, strict=True):

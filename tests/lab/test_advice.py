@@ -2,17 +2,20 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 import pandas as pd
 import pytest
 
+from hybrid.evaluation.planted_leaks import LEAKS
 from hybrid.lab.advice import believing
 from hybrid.lab.files import league_json
 from hybrid.lab.league import League, league
 from hybrid.lab.measurements import COLUMNS, NULL, correlations
 from hybrid.lab.page import answer_on_given, render_lab
 from hybrid.lab.plan import GivenTable
-from hybrid.lab.risk import PLANTED
+from hybrid.lab.risk import planted_series
 from hybrid.lab.trials import Cell, LabTrials
 from hybrid.lab.verdicts import MetricVerdict, by_kind
 from tests.lab.conftest import PLAN
@@ -44,7 +47,7 @@ def planted() -> tuple[LabTrials, pd.DataFrame]:
         return BEHAVIOUR[name].get(kind, 0.0) * size + noise + (0.5 if name in ALARMISTS else 0.0)
 
     for kind in ("copy", "near", "splice", "recoded", "exposed"):
-        series = PLANTED[kind].planted("", SIZES)
+        series = planted_series(replace(LEAKS[kind], way=""), SIZES)
         for position, level in enumerate(series.levels):
             cells.append(Cell("people", kind, series, position, f"{kind} {position}"))
             for seed in SEEDS:

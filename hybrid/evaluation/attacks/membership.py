@@ -94,7 +94,7 @@ def by_fold(context: Context, attack: Callable[[Context, Fold], Scorer], people:
 
 
 def of_both_sides(context: Context, scored: Callable[[Fold, Part], tuple[Array, Array]]) -> tuple[Scores, Scores]:
-    """What an attack says of records that it chooses in each half, and their rows, of train and of control."""
+    """Scores of records that an attack chooses in each half, and their rows, of train and of control."""
     found = [[scored(fold, part) for part in (fold.members, fold.others)] for fold in folds(context)]
     members, others = (
         [np.concatenate(parts, axis=-1) for parts in zip(*side, strict=True)] for side in zip(*found, strict=True)

@@ -109,7 +109,7 @@ class Tally:
 
 @dataclass(frozen=True)
 class StatedBound:
-    """What is stated, as in :class:`BudgetAttack`."""
+    """Statement of a bound, as in :class:`BudgetAttack`."""
 
     quantity: Quantity
     value: float

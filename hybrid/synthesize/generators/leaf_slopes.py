@@ -20,7 +20,6 @@ from functools import cached_property
 from typing import Generic, Protocol, TypeVar
 
 import numpy as np
-from scipy.special import expit
 
 from hybrid.base.arrays import Array
 from hybrid.synthesize.generators.regressions import reflected
@@ -307,7 +306,7 @@ class LeafLogits(Generic[K]):
         ranks = np.column_stack([place.rank(known[key]) for key, place in self.predictors])
         odds = self.level[node] + np.nan_to_num(ranks - self.means[node]) @ self.slopes
         low, high = self.states
-        return np.where(rng.random(len(node)) < expit(odds), high, low).astype(values.dtype)
+        return np.where(rng.random(len(node)) < _probability(odds), high, low).astype(values.dtype)
 
 
 def fit_logits(
@@ -436,7 +435,7 @@ class _Regression:
 
     def _beside_levels(self, columns: list[int] | slice, eta: Array) -> tuple[Array, Array, Array]:
         """Some columns without their mean in each part, the rows' scores, and their information."""
-        p = expit(eta)
+        p = _probability(eta)
         rest, spread = self.weights * (self.y - p), self.weights * p * (1 - p)
         x = self.columns[:, columns]
         mean = self._sums(x * spread[:, None]) / np.maximum(self._sums(spread), 1e-12)[:, None]
@@ -449,9 +448,15 @@ class _Regression:
             score, information = self._scores(chosen, level[self.part] + x @ slopes)
             step = np.linalg.solve(information + _RIDGE * np.eye(len(chosen)), score - _RIDGE * slopes)
             slopes = slopes + np.clip(step, -_LONGEST, _LONGEST)
-            p = expit(level[self.part] + x @ slopes)
+            p = _probability(level[self.part] + x @ slopes)
             rest, spread = self._sums(self.weights * (self.y - p)), self._sums(self.weights * p * (1 - p))
             level = level + np.clip(rest / np.maximum(spread, 1e-9), -1.0, 1.0)
             if np.abs(step).max() < _STILL:
                 break
         return slopes, level
+
+
+def _probability(odds: Array) -> Array:
+    from scipy.special import expit
+
+    return np.asarray(expit(odds))
