@@ -120,17 +120,21 @@ def order_column(table: Table, columns: Sequence[GuessedColumn]) -> str | None:
     dates = [one.column.name for one in dated if one.role.role.is_learned or one.role.is_event]
     fixed = constant_within(table, dates)
     gaps = {name: int(table.frame[name].isna().sum()) for name in dates if name not in fixed}
+    if gaps:
+        return min(gaps, key=gaps.__getitem__)
     numbers = [one.column.name for one in columns if one.column.kind is Kind.INTEGER and one.role.role.is_learned]
-    rising = (name for name in numbers if _rises(table, name))
-    return min(gaps, key=gaps.__getitem__) if gaps else next(rising, None)
+    return _rising(table, numbers)
 
 
-def _rises(table: Table, name: str) -> bool:
-    """True for a number that is larger in each row of a person than in the row before."""
+def _rising(table: Table, names: Sequence[str]) -> str | None:
+    """The first number that is larger in each row of a person than in the row before."""
     order = np.argsort(table.persons, kind="stable")
-    persons, values = table.persons[order], numbers_of(table.frame[name])[order]
-    steps = np.diff(values)[(persons[1:] == persons[:-1]) & (persons[1:] >= 0)]
-    return len(steps) >= _LEAST_STEPS and bool((steps > 0).all())
+    persons = table.persons[order]
+    follows = (persons[1:] == persons[:-1]) & (persons[1:] >= 0)
+    if np.count_nonzero(follows) < _LEAST_STEPS:
+        return None
+    rising = (name for name in names if (np.diff(numbers_of(table.frame[name])[order])[follows] > 0).all())
+    return next(rising, None)
 
 
 def hierarchy_paths(columns: Sequence[GuessedColumn], folder: Path) -> dict[str, Path]:

@@ -208,11 +208,11 @@ def _markers_of(texts: Mapping[str, int], mark: str, stands_in: Mapping[str, int
     always = [text for text in texts if text in MARKERS]
     said = [text for text in texts if text not in MARKERS and _is_absent(text)]
     rest = [text for text in texts if text not in always and text not in said]
-    if rest and _are_typed(rest, mark):
+    if (always or said) and rest and _are_typed(rest, mark):
         return always + said
     words = [text for text in rest if not any(sign.isdigit() for sign in text)]
     numbers = [text for text in rest if text not in words]
-    few = len(words) <= _FEW_WORDS and all(stands_in[word] == 1 and texts[word] >= _MANY_ROWS for word in words)
+    few = 0 < len(words) <= _FEW_WORDS and all(stands_in[word] == 1 and texts[word] >= _MANY_ROWS for word in words)
     if few and len(numbers) >= _MANY_NUMBERS and _are_typed(numbers, mark):
         return always + said + words
     return always
