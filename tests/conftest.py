@@ -5,15 +5,18 @@ from __future__ import annotations
 import gc
 import logging
 import os
+import random
 import signal
 from collections import Counter
 from collections.abc import Generator
 from pathlib import Path
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
 from hypothesis import settings
 
+import hybrid.base.rng
 from hybrid.pipeline import evaluation_price
 from hybrid.pipeline.evaluation_price import MOST_SECONDS
 from tests.helpers.reference_data import LEAKY, unpack
@@ -37,11 +40,26 @@ def pytest_addoption(parser: pytest.Parser) -> None:
     )
 
 
-def pytest_configure() -> None:
-    """Let programs that tests start be interrupted, also where SIGINT is ignored: under nohup, in the background.
+FRESH_SEEDS = random.Random()
+"""Fresh seeds of tests: the same in each run of a fixture or test, so that what fails can be repeated."""
 
-    A program inherits an ignored signal, but not a handler. The tests themselves still ignore it.
+
+@pytest.hookimpl(tryfirst=True)
+def pytest_fixture_setup(fixturedef: pytest.FixtureDef[object], request: pytest.FixtureRequest) -> None:
+    FRESH_SEEDS.seed(f"{request.node.nodeid} {fixturedef.argname}")
+
+
+def pytest_runtest_call(item: pytest.Item) -> None:
+    FRESH_SEEDS.seed(item.nodeid)
+
+
+def pytest_configure() -> None:
+    """Draw fresh seeds from `FRESH_SEEDS`; let programs that tests start be interrupted, also where SIGINT is ignored.
+
+    It is ignored under nohup and in the background. A program inherits an ignored signal, but not a handler. The tests
+    themselves still ignore it.
     """
+    hybrid.base.rng.secrets = SimpleNamespace(randbits=FRESH_SEEDS.getrandbits)  # type: ignore[assignment, attr-defined]
     if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
         signal.signal(signal.SIGINT, lambda *_: None)
 
