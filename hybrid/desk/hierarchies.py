@@ -64,7 +64,7 @@ def restarted(sort: str, column: Column, values: pd.Series) -> HierarchyText:
         return HierarchyText(starter_text(by_frequency(column, values, kept), column, values), CSV)
     if sort == "mask":
         return _spec_written(prefixes(column, values))
-    return _spec_written(equal_width(column, values) if sort == "intervals" else usual_periods(column, values))
+    return _spec_written(equal_width(values) if sort == "intervals" else usual_periods(column, values))
 
 
 def groups_written(form: Mapping[str, str], rows: Rows, separator: str = ";") -> HierarchyText:

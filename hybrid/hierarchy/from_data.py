@@ -19,7 +19,7 @@ from hybrid.base.errors import HierarchyError
 from hybrid.hierarchy.intervals import EXACT_DIGITS, exact
 from hybrid.hierarchy.levels import distinct_values, texts_of
 from hybrid.hierarchy.spec import DatesSpec, GroupsSpec, IntervalsSpec, MaskSpec
-from hybrid.table import Column, Kind
+from hybrid.table import Column
 from hybrid.table.codings import decimals_of
 
 _NICE = (Decimal(1), Decimal(2), Decimal(5), Decimal(10))
@@ -36,17 +36,17 @@ _INTERVALS, _LEVELS = 20, 3
 """Intervals on level 1, about, for the middle 98 percent of the values; levels, fewer where two intervals are left."""
 
 
-def equal_width(column: Column, values: pd.Series) -> IntervalsSpec:
+def equal_width(values: pd.Series) -> IntervalsSpec:
     """Intervals of equal, round width, doubled on every level; one percent at either end is one group.
 
-    Widths are 1, 2 or 5 times a power of ten (whole for integers). ``bottom`` and ``top`` are set where values lie
-    beyond the outermost intervals of the middle.
+    Widths are 1, 2 or 5 times a power of ten, whole where all values are. ``bottom`` and ``top`` are set where values
+    lie beyond the outermost intervals of the middle.
     """
     known = values.dropna().to_numpy(dtype=np.float64)
     low, high = np.quantile(known, [0.01, 0.99])
     with localcontext(prec=EXACT_DIGITS):
         span = max(exact(high) - exact(low), Decimal(0))
-        width = _nice(span / _INTERVALS, whole=column.kind is Kind.INTEGER)
+        width = _nice(span / _INTERVALS, whole=bool((known == np.round(known)).all()))
         widths = [width * 2**at for at in range(_LEVELS)]
         widths = [wide for wide in widths if wide == width or wide * 2 <= span]
         coarsest = widths[-1]

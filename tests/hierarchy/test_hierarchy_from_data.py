@@ -22,7 +22,7 @@ from tests.hierarchy.hierarchy_columns import check_tree, column, floats, intege
 def test_equal_widths_cover_anything(drawn: tuple[list, Kind]) -> None:
     values, kind = drawn
     data = series([*values, None], kind)
-    hierarchy = build_hierarchy(equal_width(column(kind), data), column(kind), data)
+    hierarchy = build_hierarchy(equal_width(data), column(kind), data)
     check_tree(hierarchy)
     hierarchy.encode(data)
     middle = np.quantile(np.array(values, dtype=float), [0.01, 0.99])
@@ -50,9 +50,10 @@ def test_quantiles_cover_anything(drawn: tuple[list, Kind]) -> None:
 
 def test_round_widths_and_open_ends() -> None:
     ages = series([*range(17, 80), 90], Kind.INTEGER)
-    assert [int(width) for width in equal_width(column(Kind.INTEGER), ages).widths] == [5, 10, 20]
+    assert [int(width) for width in equal_width(ages).widths] == [5, 10, 20]
+    assert [int(width) for width in equal_width(pd.Series([0.0, 1.0] * 50)).widths] == [1], "yes and no"
     costs = pd.Series(np.r_[np.linspace(100, 5000, 1000), 250_000.0])
-    spec = equal_width(column(Kind.DECIMAL), costs)
+    spec = equal_width(costs)
     assert [float(width) for width in spec.widths] == [500, 1000, 2000]
     assert spec.top == 6000
     assert spec.bottom is None

@@ -38,7 +38,7 @@ def guess_hierarchy(column: Column, values: pd.Series) -> HierarchySpec:
     """
     usual = column.kind.type.hierarchies[0]
     if usual == "intervals":
-        return equal_width(column, values)
+        return equal_width(values)
     if usual == "dates":
         return usual_periods(column, values)
     texts = texts_of(distinct_values(values, column), column)
