@@ -234,7 +234,7 @@ def drawing_lines(extent: Extent) -> Iterator[str]:
     """The sections ``sample`` and ``synthesize``.
 
     A generator shows who was in, unless chance decided it; its leaves are as large as those of all people would be.
-    docs/evidence/gate.md has the figures.
+    docs/evidence/foreign-tables.md has the figures.
     """
     share = SHARE_OF_FEW if extent.is_small else SHARE
     yield ""
