@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field, replace
-from datetime import date, datetime, time
+from datetime import time
 from pathlib import Path
 from typing import Any, Literal
 
@@ -32,14 +32,6 @@ from hybrid.table.read_options import ColumnOptions
 Origin = Literal["configuration", "list", "made up"]
 """Where the values of a column come from: what a person wrote into the configuration, a list that is public, or nothing
 but its kind."""
-MADE_UP: Mapping[Kind, tuple[Any, Any]] = {
-    Kind.INTEGER: (0, 99),
-    Kind.DECIMAL: (0, 100),
-    Kind.DATE: (date(2000, 1, 1), date(2019, 12, 31)),
-    Kind.DATETIME: (datetime(2000, 1, 1), datetime(2019, 12, 31, 23, 59)),
-    Kind.TIME: (time(0), time(23, 59)),
-}
-"""Bounds of a column of which nothing is public but its kind."""
 LETTERS = ("A", "B", "C")
 """Values of a category of which nothing is public but its kind."""
 WEIGHTS = (1, 100)
@@ -183,7 +175,7 @@ def _mocked(
         if known.bounds is None and bounds is not None:
             origin = "list"
         if bounds is None:
-            bounds = _within(WEIGHTS if column.role is Role.WEIGHT else MADE_UP[kind], limits)
+            bounds = _within(WEIGHTS if column.role is Role.WEIGHT else kind.type.made_up, limits)
             origin = "made up" if limits == (None, None) else "configuration"
         grid = _grid(column, bounds, known)
         made = interval_domain(plain, grid, [(0, grid.last)])

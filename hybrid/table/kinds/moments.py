@@ -152,6 +152,7 @@ class DateType(MomentType):
     """Days of the calendar."""
 
     name = "date"
+    made_up = (date(2000, 1, 1), date(2019, 12, 31))
     words = "date"
     plural = InWords("dates", "Datumsangaben")
     periods = ("day", "month", "quarter", "year", "decade")
@@ -191,6 +192,7 @@ class DatetimeType(MomentType):
     """Days of the calendar with a time."""
 
     name = "datetime"
+    made_up = (datetime(2000, 1, 1), datetime(2019, 12, 31, 23, 59))
     words = "date and time"
     plural = InWords("dates with a time", "Datumsangaben mit Uhrzeit")
     periods = ("minute", "15 minutes", "hour", "3 hours", "6 hours", "day", "month", "quarter", "year", "decade")

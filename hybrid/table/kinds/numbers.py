@@ -48,6 +48,7 @@ class IntegerType(NumberType):
     words = "whole number"
     plural = InWords("whole numbers", "ganze Zahlen")
     dtype, plain_dtype = "Int64", "int64"
+    made_up = (0, 99)
     sql, croissant, datapackage = "BigInteger", "sc:Integer", "integer"
 
     def recognizes(self, texts: list[str], date_format: str | None, mark: str) -> bool:  # noqa: ARG002
@@ -105,6 +106,7 @@ class DecimalType(NumberType):
     words = "decimal number"
     plural = InWords("decimal numbers", "Dezimalzahlen")
     dtype, plain_dtype = "float64", "float64"
+    made_up = (0, 100)
     sql, croissant, datapackage = "Double", "sc:Float", "number"
 
     def recognizes(self, texts: list[str], date_format: str | None, mark: str) -> bool:  # noqa: ARG002

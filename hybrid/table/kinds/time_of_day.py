@@ -32,6 +32,7 @@ class TimeType(MomentType):
     """Times of day."""
 
     name = "time"
+    made_up = (time(0), time(23, 59))
     words = "time of day"
     plural = InWords("times of day", "Uhrzeiten")
     measure, sort = "clock", "clock"

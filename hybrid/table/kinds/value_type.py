@@ -100,6 +100,8 @@ class ValueType(ABC):
     axis: ClassVar[tuple[tuple[str, int, int], ...]] = ()
     """Steps of a chart of dates or times, from fine to coarse: unit of NumPy, how many of them, and where counting
     starts. The axis of numbers has steps of 1, 2 or 5 times a power of ten."""
+    made_up: ClassVar[tuple[Any, Any]]
+    """Bounds of a column of which nothing is public but its kind; of kinds that have a measure."""
     sql: ClassVar[str]
     """Type of a database column: a class of SQLAlchemy."""
     croissant: ClassVar[str]
