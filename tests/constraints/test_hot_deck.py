@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 import pandas as pd
 import pytest
@@ -10,7 +12,7 @@ from hypothesis import strategies as st
 
 from hybrid.constraints import Form, HotDeck, Rules, restore_held
 from hybrid.constraints.discover import discover
-from hybrid.constraints.kinds.combinations import LEAST_OF_EACH
+from hybrid.constraints.kinds.combinations import LEAST_OF_EACH, Combinations
 from hybrid.table import Kind, Table
 from tests.constraints.small_tables import declared, table_of
 
@@ -148,6 +150,32 @@ def test_combinations_that_few_people_have_together_are_not_merged() -> None:
     )
     pairs = declared({"combinations": ["a", "b"]}, {"combinations": ["b", "c"]})
     assert Rules.fit(pairs, table, 5).merged == ()
+
+
+@pytest.mark.parametrize(("kind", "most"), [(Kind.INTEGER, 7 + 21 + 6), (Kind.CATEGORICAL, 2**8)])
+def test_rules_of_fewer_columns_are_fitted_once_and_only_where_values_have_groups(
+    monkeypatch: pytest.MonkeyPatch, kind: Kind, most: int
+) -> None:
+    """Seven flags of one code, as kinds of injuries have: each subset in every order would be 8! / 2 rules."""
+    code = np.arange(8 * LEAST_OF_EACH) % 8
+    values = [int(one) if kind is Kind.INTEGER else f"code {one}" for one in code]
+    flags = {
+        f"flag {at}": (kind, [one if kind is Kind.INTEGER else f"{one}" for one in (code == at).astype(int).tolist()])
+        for at in range(7)
+    }
+    table = table_of(code=(kind, values), **flags)
+    fitted: list[tuple[str, ...]] = []
+    original = Combinations._fitted
+
+    def counted(rule: Combinations, *given: Any) -> Any:
+        fitted.append(rule.columns)
+        return original(rule, *given)
+
+    monkeypatch.setattr(Combinations, "_fitted", counted)
+    rules = Rules.fit(declared(*({"combinations": ["code", flag]} for flag in flags)), table, 5)
+    assert {len(rule.columns) for rule in rules.merged} == {8}
+    assert len(fitted) <= most
+    assert not rules.broken(table).any()
 
 
 def test_a_coarse_value_is_restored_once_and_finer_ones_are_drawn_to_it() -> None:

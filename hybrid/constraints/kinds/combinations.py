@@ -94,18 +94,27 @@ class Combinations(Constraint):
         return no_row(table)
 
     def fit(self, table: Table, least: int) -> Rule:
-        return self._joint(table, least)
+        return self._joint(table, least, {})
 
-    def _joint(self, table: Table, least: int) -> _Joint:
+    def _joint(self, table: Table, least: int, known: dict[tuple[str, ...], _Joint]) -> _Joint:
+        """The fitted rule; ``known`` has those of other columns, since many rules have parts in common."""
+        if self.columns not in known:
+            known[self.columns] = self._fitted(table, least, known)
+        return known[self.columns]
+
+    def _fitted(self, table: Table, least: int, known: dict[tuple[str, ...], _Joint]) -> _Joint:
         values = tuple(_Values.of(table.frame[name]) for name in self.columns)
         codes = _codes(values, self.columns, table)
         distinct, group = np.unique(codes, axis=0, return_inverse=True)
         held = holders(group.reshape(-1), len(distinct), row_holders(table))
-        parts = [
-            Combinations(combinations=self.columns[:at] + self.columns[at + 1 :]).fit(table, least)
-            for at in range(len(self.columns) if len(self.columns) > 2 else 0)
-        ]
-        return _Joint(self, values, distinct[held >= least], tuple(parts))
+        texts = [name for name in self.columns if not table.schema[name].kind.is_continuous]
+        parts = {
+            name: Combinations(combinations=tuple(other for other in self.columns if other != name))._joint(
+                table, least, known
+            )
+            for name in (texts if len(self.columns) > 2 else ())
+        }
+        return _Joint(self, values, distinct[held >= least], parts)
 
     @classmethod
     def together(cls, constraints: Sequence[Combinations], table: Table, least: int) -> Iterator[Rule]:
@@ -114,7 +123,8 @@ class Combinations(Constraint):
         Only where nearly every record that keeps each of them has a combination of all that enough people have, and
         there are many records of each.
         """
-        groups = [(one, one._joint(table, least)) for one in constraints]
+        known: dict[tuple[str, ...], _Joint] = {}
+        groups = [(one, one._joint(table, least, known)) for one in constraints]
         merging = True
         while merging:
             merging = False
@@ -123,7 +133,7 @@ class Combinations(Constraint):
                 if len(names) == len(one.columns) + len(other.columns):
                     continue
                 both = cls(combinations=names)
-                joint = both._joint(table, least)
+                joint = both._joint(table, least, known)
                 lost = joint.broken(table) & ~(first.broken(table) | second.broken(table))
                 if lost.sum() <= MOST_LOST * len(table) and len(joint.allowed) * LEAST_OF_EACH <= len(table):
                     left = [group for group in groups if group[0] not in (one, other)]
@@ -175,29 +185,31 @@ class _Joint(Rule):
     """Combinations held by learning them as one category.
 
     ``allowed`` (n_combinations, n_columns): codes of the combinations that may come out; ``parts``: of three columns or
-    more, the rule without each; ``groups``: names of groups of each column's rare values.
+    more, the rule without each that may have groups; ``groups``: names of groups of each column's rare values.
     """
 
     values: tuple[_Values, ...]
     allowed: Array
-    parts: tuple[Rule, ...] = ()
+    parts: Mapping[str, _Joint] = field(default_factory=dict)
     groups: Mapping[str, Collection[str]] = field(default_factory=dict)
 
     @property
     def replaces(self) -> tuple[str, ...]:
         return self.constraint.columns
 
-    def accepting(self, groups: Mapping[str, Collection[str]]) -> Rule:
+    def accepting(self, groups: Mapping[str, Collection[str]]) -> _Joint:
         own = {name: groups[name] for name in self.constraint.columns if name in groups}
-        return replace(self, groups=own, parts=tuple(part.accepting(groups) for part in self.parts)) if own else self
+        if not own:
+            return self
+        return replace(self, groups=own, parts={name: part.accepting(groups) for name, part in self.parts.items()})
 
     def broken(self, table: Table) -> Mask:
         found = self._at(table) < 0
-        for at, (name, known) in enumerate(zip(self.constraint.columns, self.values, strict=True)):
+        for name, known in zip(self.constraint.columns, self.values, strict=True):
             names = pd.Index(list(self.groups.get(name, ()))).difference(known.distinct)
             rows = np.flatnonzero(found & table.frame[name].isin(names).to_numpy())
             if len(rows):
-                found[rows] = self.parts[at].broken(table.take(rows)) if self.parts else False
+                found[rows] = self.parts[name].broken(table.take(rows)) if self.parts else False
         return found
 
     def _with_groups(self, table: Table) -> _Joint:
