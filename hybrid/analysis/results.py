@@ -127,10 +127,7 @@ class Results:
         return list(dict.fromkeys(self.table["seed"]))
 
     def matrix(self, column: str, what: str = "") -> Array:
-        """A column's values, shape (n_configurations, n_seeds); NaN where there is none.
-
-        ``what`` may be ``low``, ``high`` or ``reference``.
-        """
+        """Values of a column, or its ``what`` (low, high, reference): (n_configurations, n_seeds), NaN for none."""
         name = f"{column}_{what}" if what else column
         values: Array = np.full((len(self.configurations), len(self.seeds)), np.nan)
         if name in self.ok.columns:

@@ -110,10 +110,7 @@ def forecast(plan: ComparePlan, folder: Path, out: Path) -> Forecast:
 def foreseen(
     planned: Sequence[Planned], out: Path, store_at: str | None, configurations: int, left_out: tuple[LeftOut, ...] = ()
 ) -> Forecast:
-    """Count what trials compute, without computing anything.
-
-    ``store_at`` is the plan's store.
-    """
+    """Count what trials compute, with the plan's store, without computing anything."""
     rows = TrialRows(out / ROWS).read()
     open_ = [each for each in planned if each.key not in rows]
     measured = _measured(planned, rows)

@@ -111,10 +111,7 @@ def _pool(jobs: int) -> Iterator[ProcessPoolExecutor]:
 
 
 def _begin() -> None:
-    """Begin a worker process, which holds records and ends when the comparison is killed.
-
-    It would wait for work for ever.
-    """
+    """Begin a worker process, which holds records, and would wait for ever after the comparison is killed."""
     forbid_dumps()
     parent = parent_process()
     assert parent is not None

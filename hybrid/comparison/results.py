@@ -206,10 +206,7 @@ def collect(
     retry_failed: bool = False,
     work: Path = WORK,
 ) -> list[dict[str, object]]:
-    """Run the open trials, and give the row of each.
-
-    ``out`` holds ``rows.jsonl``, with every row as soon as it is there.
-    """
+    """Run the open trials, and give the row of each; each is in ``rows.jsonl`` of ``out`` as soon as it ended."""
     rows = TrialRows(out / ROWS)
     done = {key: row for key, row in rows.read().items() if row["status"] == "ok" or not retry_failed}
     todo = [each for each in planned if each.key not in done]
@@ -245,10 +242,7 @@ def _results(place: Workplace, todo: Sequence[Planned], jobs: int, scheduler: st
 
 @contextmanager
 def kept_store(store: str | None, out: Path) -> Iterator[StorePlace]:
-    """The store of a plan; without one, a private folder in ``out``.
-
-    That is removed when all is done, and stays when the block fails.
-    """
+    """The store of a plan, or a private folder in ``out`` that is removed unless the block fails."""
     if store == MEMORY:
         with memory_store() as place:
             yield place

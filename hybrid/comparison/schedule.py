@@ -229,10 +229,7 @@ def schedule(plan: ComparePlan, folder: Path) -> Schedule:
 
 
 def planned_trials(pairs: Iterable[tuple[Configuration, int]], *, write: bool) -> tuple[Planned, ...]:
-    """Trials of configurations and seeds, with the keys of all stages.
-
-    Configurations with a table already read must share it.
-    """
+    """Trials of configurations (those with a table already read share it) and seeds, with the keys of all stages."""
     read = _Read({}, {}, {}, {})
     return tuple(_planned(configuration, seed, read, write) for configuration, seed in pairs)
 

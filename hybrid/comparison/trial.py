@@ -42,10 +42,7 @@ NOTE = (
 
 
 def without_research_order(plan: ComparePlan, settings: Mapping[str, Any]) -> tuple[dict[str, Any], tuple[str, ...]]:
-    """Settings without a research order, and that order.
-
-    The order is empty where the settings state none that anonymizes last, or the plan is not for research.
-    """
+    """Settings without their research order, and that; empty where the plan has none that anonymizes last."""
     stated = settings.get(STAGES_KEY)
     if not plan.research or not isinstance(stated, Sequence) or "synthesize" not in stated:
         return dict(settings), ()

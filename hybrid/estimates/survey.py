@@ -109,10 +109,7 @@ class Survey:
         return np.asarray(frame[self.weights].to_numpy(float, na_value=np.nan) > 0)
 
     def drawn(self, frame: pd.DataFrame, used: Mask) -> SampledRows | None:
-        """Weights and clusters of the rows that an estimate uses; None where no column is named.
-
-        Clusters of rows of the survey that it does not use count, too.
-        """
+        """Weights of the used rows, and clusters of all rows of the survey; None where no column is named."""
         import pandas as pd
 
         if not self.columns:

@@ -112,10 +112,7 @@ class ChangedContext(Context):
         return rows
 
     def nearest(self, asked: Part, references: Part, k: int, own: Array | None) -> Search:
-        """At least k nearest references of queried records.
-
-        Where the references are the table, only records whose neighbours were changed search all of it.
-        """
+        """At least k nearest references; where these are the table, only records whose neighbours changed search it."""
         if self.encoding.columns != self._judged.encoding.columns or own is not None:
             return super().nearest(asked, references, k, own)
         if references.role == "table" and references.key == "all":

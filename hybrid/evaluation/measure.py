@@ -118,10 +118,7 @@ def excesses(found: Mapping[str, tuple[float, float, float]], n: int) -> dict[st
 
 @dataclass(frozen=True)
 class NotComputable:
-    """Reason for a missing number.
-
-    A gate that needs the number does not pass without it.
-    """
+    """Reason for a missing number, without which a gate that needs it does not pass."""
 
     reason: str
     state: Literal["not_applicable", "too_few", "failed", "timed_out"] = "not_applicable"
@@ -170,10 +167,7 @@ class MetricResult:
     """Table it is about, of several linked ones; None for a single table."""
 
     def to_json(self) -> dict[str, Any]:
-        """JSON form: name, family, stage, value, ci, direction, details, and more.
-
-        This is the contract's form, with seconds (and more).
-        """
+        """JSON form: name, family, stage, value, ci, direction, details, seconds and more."""
         base: dict[str, Any] = {
             "name": self.name,
             "family": self.family,
@@ -211,10 +205,7 @@ class MetricResult:
 
 @dataclass(frozen=True)
 class AllRows:
-    """Counts on all rows of a table judged by a sample.
-
-    Of ``train`` and ``control`` records, so many (``train_found``, ``control_found``) equal one of all rows.
-    """
+    """Counts on all rows of a table judged by a sample: of train and control records, so many equal one of them."""
 
     rows: int
     judged: int
@@ -244,10 +235,7 @@ class Crossed:
 
 @dataclass(frozen=True)
 class Evaluation:
-    """All metrics of one run, in the order of their computation.
-
-    They are the content of ``evaluation.json``.
-    """
+    """All metrics of one run, in the order of their computation: the content of ``evaluation.json``."""
 
     metrics: tuple[MetricResult, ...]
     all_rows: AllRows | None = None
@@ -258,10 +246,7 @@ class Evaluation:
     def find(
         self, name: str, stage: Subject, column: str | None = None, table: str | None = None
     ) -> MetricResult | None:
-        """Metric of this name and stage; None if it was not requested.
-
-        And about this column, or this one of several linked tables, if one is given.
-        """
+        """Metric of this name and stage, and of a column and table where they are given; None if there is none."""
         for metric in self.of_stage(name, stage):
             if column in (None, metric.column) and table in (None, metric.table):
                 return metric

@@ -130,10 +130,7 @@ class Metric:
         return next((need for need in off if need in self.needs), None)
 
     def measure(self, context: Context, column: str | None = None) -> MetricResult:
-        """Compute the metric.
-
-        An error becomes a state with a reason, never a number or an exception.
-        """
+        """Compute the metric; an error becomes a state with a reason, never a number or an exception."""
         started, cpu = time.perf_counter(), cpu_seconds()
         outcome = self._missing(context, column) or self._attempt(context, column)
         spent = time.perf_counter() - started, cpu_seconds() - cpu

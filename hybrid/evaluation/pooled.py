@@ -46,10 +46,7 @@ LISTED = 20
 
 
 def is_measured_in_folds(metric: Metric) -> bool:
-    """True for metrics that compare with people never seen: folds alone have such people.
-
-    Everything else is measured on the table that is released.
-    """
+    """True for metrics that compare with people never seen, whom folds alone have; others are of the released table."""
     indicator = metric.pillar == "indicator" and not {"origin", "retraining"} & set(metric.needs)
     return "control" in metric.needs or indicator
 
@@ -65,10 +62,7 @@ def pooled(results: Sequence[MetricResult]) -> MetricResult:
 
 
 def pooled_evaluation(own: Evaluation, folds: Sequence[Evaluation], names: Collection[str]) -> Evaluation:
-    """Evaluation of a run's tables made from everybody, with the folds' pooled results in their places.
-
-    A stage is pooled over the folds that measured it.
-    """
+    """Evaluation of tables made from everybody, with results of the folds, pooled by stage, in the places of others."""
     found: dict[tuple[str, str, str | None], list[MetricResult]] = {}
     for metric in own.metrics:
         if metric.name not in names:
@@ -182,10 +176,7 @@ def _end(values: Sequence[float], ends: Sequence[float], factors: Sequence[float
 
 
 def _worst(measures: Sequence[Measure], details: dict[str, Any]) -> Measure:
-    """The pooled part with the highest low end.
-
-    A part that some folds alone have is pooled over these, so its interval is wider.
-    """
+    """The pooled part with the highest low end; one that some folds alone have is pooled over these."""
     folds = [one.parts or {} for one in measures]
     names = dict.fromkeys(name for fold in folds for name in fold)
     further = len(names) - max(len(fold) for fold in folds)

@@ -121,10 +121,7 @@ def _trains(metric: Metric) -> bool:
 
 
 def _is_due(metric: Metric, context: Context) -> bool:
-    """True unless a metric lacks what it needs by default.
-
-    Policies ask for attacks on persons; these say themselves that nothing is known of persons.
-    """
+    """True unless a metric lacks what it needs by default; attacks on persons say themselves that there are none."""
     if _trains(metric) and context.making.again is None and context.stage != "synthetic":
         return False
     if "model" in metric.needs and context.making.model is None and context.options.metrics is None:
@@ -169,10 +166,7 @@ def _measured(
 
 
 def remembering(results: dict[str, Any]) -> Share:
-    """Share of results that are kept in a dictionary.
-
-    Each is computed once, however many threads need it.
-    """
+    """Share of results that are kept in a dictionary, each computed once, however many threads need it."""
     guard, locks = threading.Lock(), defaultdict[str, threading.RLock](threading.RLock)
 
     def share(key: str, compute: Callable[[], Any]) -> Any:

@@ -88,10 +88,7 @@ def _compared(powers: pd.DataFrame, one: tuple[str, str], other: tuple[str, str]
 
 
 def relatives(tracks: Mapping[tuple[str, str], Sequence[Track]]) -> dict[tuple[str, str], tuple[str, float]]:
-    """By table and metric, the metric with the most similar errors.
-
-    Correlations of what is left when the means of the levels are taken out.
-    """
+    """By table and metric, the one whose errors correlate most with its own, means of the levels taken out."""
     leaky = {pair: t.curve.excess for pair, each in tracks.items() for t in each if t.risk in COPIES and not t.gaps}
     found: dict[tuple[str, str], tuple[str, float]] = {}
     for pair, mine in leaky.items():
@@ -286,10 +283,7 @@ def league(trials: LabTrials, found: pd.DataFrame, overall: Overall = over_all_k
 
 
 def _verdict(evidence: Evidence) -> MetricVerdict | None:
-    """Verdict on a series.
-
-    On a short one none, but that a metric misses the leak or misleads.
-    """
+    """Verdict on a series; on a short one none, but that a metric misses the leak or misleads."""
     verdict = judge(evidence)
     serious = WORDS.index(verdict.word) >= WORDS.index("unknown")
     return verdict if serious or not is_short(evidence.track, evidence.first) else None
@@ -319,10 +313,7 @@ def _band(rows: pd.DataFrame | None) -> tuple[float, float]:
 
 
 def _first_to_notice(tracks: Mapping[Pair, Sequence[Track]], alarms: Mapping[Pair, Share]) -> dict[Key, int | None]:
-    """Position from which any metric notices a series; None where none does.
-
-    Metrics with too many false alarms do not count.
-    """
+    """Position from which a metric without too many false alarms notices a series; None where none does."""
     found: dict[Key, int | None] = {}
     for pair, mine in tracks.items():
         for track in (track for track in mine if track.series.scale != "none"):

@@ -160,10 +160,7 @@ def _compare(found: Mapping[str, Sequence[_Trial]], without_leak: str) -> None:
 
 
 def _numbers(row: Mapping[str, Any]) -> Iterator[tuple[Contestant, dict[str, float]]]:
-    """Contestants of one trial.
-
-    A number as printed has no processor seconds of its own.
-    """
+    """Contestants of one trial; a number as printed has no processor seconds of its own."""
     for name in metric_names(row):
         stage, _, contestant = name.partition(".")
         metric, _, column = contestant.partition(".")
@@ -230,10 +227,7 @@ def agreements(table: pd.DataFrame) -> list[Agreement]:
 
 
 def matrix_of(table: pd.DataFrame, risk: str, names: Sequence[str]) -> pd.DataFrame:
-    """Correlations of one kind of leak as a symmetric matrix, NaN where there is none.
-
-    In the order of the names; those without any correlation are left out.
-    """
+    """Correlations of one kind of leak between those of the names that have one, symmetric; NaN for none."""
     part = table[table["risk"] == risk]
     kept = [name for name in names if name in set(part["one"]) | set(part["other"])]
     half = part.pivot(index="one", columns="other", values="correlation").reindex(index=kept, columns=kept)

@@ -99,10 +99,7 @@ def _first(power: Array) -> Array:
 
 
 def rank_correlations(excess: Array) -> Array:
-    """Kendall's tau_b of excess and level, per seed; shape (n_seeds,).
-
-    NaN where fewer than three levels have a number, 0 where all are the same.
-    """
+    """Kendall's tau_b of excess and level per seed: NaN with fewer than three numbers, 0 where all are the same."""
     found = np.full(excess.shape[1], np.nan)
     for seed, curve in enumerate(excess.T):
         known = ~np.isnan(curve)

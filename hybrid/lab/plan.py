@@ -134,10 +134,7 @@ class LabPlan(Options):
         return tuple(range(FIRST_NULL_SEED, FIRST_NULL_SEED + self.null_seeds))
 
     def records(self, table: str) -> int | None:
-        """Records of a table with a leak: as many as there are to train on.
-
-        None where the plan uses the whole table.
-        """
+        """Records to train on, as many as a table with a leak has; None where the plan uses the whole table."""
         rows = self.data[table].rows
         return None if rows is None else round(rows * (1 - self.split.release - self.split.control))
 

@@ -145,10 +145,7 @@ class Dial(Options):
 
     @property
     def shared(self) -> dict[str, Any]:
-        """Options of the generator at every level.
-
-        The dial overfit keeps the weights of all levels from one training.
-        """
+        """Options at every level; the dial overfit keeps the weights of all levels from one training."""
         return self.fixed | ({"snapshots": list(self.levels)} if self.dial == "overfit" else {})
 
 

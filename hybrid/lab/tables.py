@@ -213,10 +213,7 @@ def cannot_be_planted(plan: TablesPlan) -> dict[str, str]:
 
 
 def run_trials(plan: TablesPlan, todo: Sequence[Planned]) -> Iterator[tuple[Planned, Row]]:
-    """Measure the tables of trials, one after the other; equal seeds should be neighbours.
-
-    A trial that fails is a row with its reason.
-    """
+    """Measure trials one after the other (equal seeds best as neighbours); one that fails is a row with its reason."""
     here: _Seed | None = None
     with one_thread_each(models=True):
         for each in todo:

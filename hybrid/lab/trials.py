@@ -56,10 +56,7 @@ class LabTrials:
 
 
 def lab_trials(plan: LabPlan, folder: Path) -> LabTrials:
-    """Plan every trial, without computing anything.
-
-    Base configurations are relative to the folder.
-    """
+    """Plan every trial, without computing anything; base configurations are relative to the folder."""
     found: dict[str, Configuration] = {}
     cells, nulls = [], {}
     for data, choice in plan.data.items():

@@ -21,10 +21,7 @@ Key = tuple[str, str, str]
 
 @dataclass(frozen=True)
 class ExcessCurve:
-    """Excess of one metric over the levels of one series.
-
-    Matrices have shape (n_levels, n_seeds); NaN where there is no number.
-    """
+    """Excess of one metric over the levels of one series; shape (n_levels, n_seeds), NaN where there is none."""
 
     excess: Array
     low: Array

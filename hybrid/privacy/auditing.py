@@ -33,10 +33,7 @@ def guesses_p_value(canaries: int, guesses: int, right: int, epsilon: float, del
 
 
 def epsilon_of_guesses(canaries: int, guesses: int, right: int, delta: float, confidence: float) -> float:
-    """Largest epsilon that guesses about canaries refute; 0 if none.
-
-    Parameters as for :func:`guesses_p_value`; ``confidence`` in (0, 1) is that of the lower bound.
-    """
+    """Largest epsilon that guesses refute with a confidence in (0, 1), 0 if none (:func:`guesses_p_value`)."""
     return _largest(lambda epsilon: guesses_p_value(canaries, guesses, right, epsilon, delta) < 1 - confidence)
 
 

@@ -223,10 +223,7 @@ def encode_table(
 
 
 def price_of_draw(options: PrivacyOptions, *, searches: bool) -> BudgetPart:
-    """The most that one draw spends, decided by its options alone.
-
-    ``searches``: the values of a category are to be found, which takes its share of delta.
-    """
+    """The most that one draw spends, by its options; ``searches`` for values of a category takes its share of delta."""
     delta = KEYS_SHARE * options.delta if searches else 0.0
     return BudgetPart("draw", rho_for(options.epsilon, options.delta - delta), delta)
 

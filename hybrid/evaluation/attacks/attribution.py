@@ -105,10 +105,7 @@ HIT_SHARE = 1 / 30
 
 
 class Attribution(NamedTuple):
-    """Mean TCAP of rows that match a record, with half width.
-
-    The half width is about the people attacked: the table is given.
-    """
+    """Mean TCAP of rows that match a record, with its half width about the people attacked: the table is given."""
 
     rate: Rate
     coverage: float

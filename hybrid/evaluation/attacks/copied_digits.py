@@ -80,10 +80,7 @@ def _columns(context: Context) -> list[Column]:
 
 
 def written(values: pd.Series, column: Column) -> tuple[Array, Array]:
-    """Digits of the numbers of a column, as the source writes them.
-
-    Numbers in the dtype of the column's kind; digits and lengths as in :class:`Digits`.
-    """
+    """Digits and lengths, as in :class:`Digits`, of a column's numbers as the source writes them."""
     codes, texts = encode_texts(values, column)
     texts[-1] = ""  # Missing: the marker may have digits.
     plain = pd.Series(texts, dtype=object).str.replace(r"\D", "", regex=True).str.slice(0, LONGEST)

@@ -98,10 +98,7 @@ def identical_match(context: Context) -> Measure:
 
 
 def identical_match_quasi(context: Context) -> Measure:
-    """Identical match share on the quasi-identifiers alone.
-
-    As :func:`identical_match`: it counts the rows that look like a known person.
-    """
+    """Identical match share on the quasi-identifiers alone: rows that look like a known person."""
     names = context.schema.quasi_identifiers
     measure = _share(context, _keys_of(context, names))
     measure.details["quasi_identifiers"] = names
@@ -148,10 +145,7 @@ def copied_identifiers(context: Context) -> Outcome:
 
 
 def _values_found(context: Context, name: str) -> tuple[float, float | None, int]:
-    """Shares of the table's values in train and control, and number.
-
-    Control's share is scaled to train's size; the number is that of the table's values.
-    """
+    """Shares of the table's values in train and, scaled to train's size, in control; and their number."""
     train, control, table = (part[:, 0] for part in ranks_of(context.tables, [name]))
     known = table[table >= 0]
     share, other = (float(np.isin(known, side).mean()) for side in (train, control))

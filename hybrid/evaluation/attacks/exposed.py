@@ -34,10 +34,7 @@ ENOUGH = 200
 
 
 class Cut(NamedTuple):
-    """Groups by one column, which have no record in common.
-
-    ``train`` and ``control``, shape (n,), int32: number of each record's group, -1 for none.
-    """
+    """Groups by one column: labels, and the group of each record, -1 for none; shape (n,), int32."""
 
     column: str
     labels: tuple[str, ...]
@@ -77,10 +74,7 @@ class Group:
 
 
 class SubgroupMembers(NamedTuple):
-    """Positions of a subgroup's people among the queried ones, and their persons.
-
-    ``persons``: of both sides, numbered from 0; None where each record is another person.
-    """
+    """Positions of a subgroup's people among the queried ones, and their persons from 0; None where each is another."""
 
     group: Group
     train: Array
@@ -94,10 +88,7 @@ def subgroups(context: Context) -> list[Group]:
 
 
 def groups(context: Context) -> list[Group]:
-    """Subgroups by one column, and the rare on the quasi-identifiers.
-
-    By categories, and by quarters of numbers and dates.
-    """
+    """Subgroups by categories, by quarters of numbers and dates, and the rare on the quasi-identifiers."""
     by_column = [(_by_column(context, at), (column.name,)) for at, column in enumerate(context.encoding.columns)]
     found = []
     for cut, columns in (*by_column, *((cut, ()) for cut in _rare(context))):
@@ -224,10 +215,7 @@ QUANTILES = (0.5, 0.75, 0.9, 0.95, 0.99)
 
 
 class Exposed(NamedTuple):
-    """The people least like others by one ranking, among the queried records.
-
-    ``share`` of the people in 0..1; ``train``, ``control``, shape (n_asked,), bool.
-    """
+    """The people least like others by one ranking: a share of all (0..1), and masks of the queried records."""
 
     ranking: Ranking
     share: float
@@ -393,18 +381,12 @@ def _attacked_groups(context: Context) -> list[AttackedGroup]:
 
 
 def _together(crossed: list[bool]) -> tuple[int, int]:
-    """Numbers of simultaneous intervals, by one and by two columns.
-
-    Each of the two kinds has half of the total error, so its intervals count twice.
-    """
+    """Numbers of intervals by one and by two columns: each kind has half of the error, so its intervals count twice."""
     return 2 * crossed.count(False), 2 * crossed.count(True)
 
 
 def _recovered(context: Context, only: inference.Only | None = None) -> dict[str, tuple[Array, Array]]:
-    """Probability of a right guess of each secret, per queried record.
-
-    For training and control records; NaN for those that are not among ``only``.
-    """
+    """Probability of a right guess of each secret, per queried record; NaN for those that are not among ``only``."""
     found = {}
     for secret, (*both, at) in inference.guesses(context, only=only).items():
         sides = [side.likely[:, at] for side in both]

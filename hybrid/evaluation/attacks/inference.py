@@ -19,10 +19,7 @@ from hybrid.evaluation.utility.models import features
 
 
 def secrets_of(context: Context, table: Encoded, columns: Array, tolerance: float | None = None) -> Secrets:
-    """Secret columns of a table, with a tolerance, the options' by default.
-
-    For dates the tolerance is a share of train's range.
-    """
+    """Secret columns of a table, with a tolerance (the options' by default), of dates a share of train's range."""
     encoding, options = context.encoding, context.options
     share = options.tolerance if tolerance is None else tolerance
     train = context.encoded("train").numbers[:, columns]
@@ -82,10 +79,7 @@ def _guesses(context: Context, train: Encoded, control: Encoded, known: tuple[st
 
 
 def _printed(context: Context, secret: str) -> dict[str, object]:
-    """The attack as Anonymeter computes it.
-
-    Ranges are refitted for control, the tolerance is relative to the guess, and the first of tied rows counts.
-    """
+    """The attack as Anonymeter makes it: ranges anew for control, tolerance of the guess, the first of tied rows."""
 
     def about(role: Role) -> Guesses:
         encoding, records, table = context.encoding, context.asked_records(role), context.encoded("table")
@@ -132,10 +126,7 @@ def inference(context: Context, column: str) -> Outcome:
 
 
 def inference_quasi(context: Context, column: str) -> Outcome:
-    """Inference risk from the declared quasi-identifiers.
-
-    As :func:`inference`, by an attacker who knows these and nothing else.
-    """
+    """Inference risk from the declared quasi-identifiers: :func:`inference` by an attacker who knows nothing else."""
     known = tuple(name for name in context.schema.quasi_identifiers if name in context.encoding.names)
     if not set(known) - {column}:
         return NotComputable("no quasi-identifier varies", lacks="quasi_identifiers")
@@ -156,10 +147,7 @@ def inference_rest(context: Context, column: str) -> Outcome:
 
 
 def inference_worst(context: Context) -> Outcome:
-    """Largest inference risk over all secrets.
-
-    Its interval holds for all of them at once (Sidak).
-    """
+    """Largest inference risk over all secrets; its interval holds for all of them at once (Sidak)."""
     if not context.secrets:
         return NotComputable("no secret column is declared", lacks="secret")
     attacks = {secret: attack(context, secret) for secret in context.secrets}
@@ -224,10 +212,7 @@ def _accuracy(numbers: Array, guessed: Array) -> float:
 
 
 def is_right(context: Context, records: Encoded, at: int, guess: Array) -> Array:
-    """True where a guess is the secret of its record.
-
-    That is the rank of a category, or a number within the options' tolerance.
-    """
+    """True where a guess is its record's secret: the rank of a category, or a number within the options' tolerance."""
     if not context.encoding.continuous[at]:
         return np.asarray(guess == records.ranks[:, at])
     truth = secrets_of(context, records, np.array([at]))

@@ -1,7 +1,4 @@
-"""Membership inference by an attacker with a reference sample.
-
-And accusing the people with the highest scores of being in the data.
-"""
+"""Membership inference by an attacker with a reference sample, and accusing the people with the highest scores."""
 
 from __future__ import annotations
 

@@ -256,10 +256,7 @@ def found_at(
 
 
 def rates(inside: Array, outside: Array, last: Array, false_alarms: tuple[float, ...]) -> list[float]:
-    """Rates of detection of one ranking.
-
-    Of the weights of members and of non-members by falling score, 0 on the other side.
-    """
+    """Rates of detection of one ranking, from the weights of members and of non-members by falling score."""
     detected, alarms = (np.concatenate([[0.0], np.cumsum(side)[last]]) for side in (inside, outside))
     if not detected[-1] or not alarms[-1]:
         return [float("nan")] * len(false_alarms)

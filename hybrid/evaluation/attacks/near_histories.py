@@ -62,10 +62,7 @@ def _repeated(context: Context, role: Role, columns: Array) -> Array:
 
 # It stays in this module: compiled loops on disk name its module, and those of earlier versions would fail to load.
 class Rows(NamedTuple):
-    """Rows as they are compared.
-
-    Their :meth:`HistorySpace.points`, place among the person's rows, and person or owner.
-    """
+    """Rows as they are compared: :meth:`HistorySpace.points`, place among the person's rows, person or owner."""
 
     points: Array
     places: Array
@@ -73,10 +70,7 @@ class Rows(NamedTuple):
 
 
 def _rows(context: Context, space: HistorySpace, part: Part, *, linked: bool) -> Rows:
-    """Rows of a part.
-
-    Without links all have one owner; places are 0 where they say nothing, without links or an order.
-    """
+    """Rows of a part; without links one owner has all, and places say nothing (0), as they do without an order."""
     owners = person_groups(context.persons(part.role)[part.rows]) if linked else np.zeros(len(part.rows), np.int64)
     places = np.zeros(len(part.rows), np.int64)
     if linked and context.schema.order is not None:
@@ -94,10 +88,7 @@ def _places(persons: Array, times: Array) -> Array:
 
 
 def _histories(rows: Rows, persons: Array) -> tuple[Rows, Array]:
-    """Rows of the persons with two or more, in order of persons.
-
-    And where each person's begin, with the end of the last one; shape (n_persons + 1,).
-    """
+    """Rows of the persons with two or more, in order of persons, and the bounds of each; shape (n_persons + 1,)."""
     chosen = np.flatnonzero(np.bincount(persons)[persons] > 1)
     chosen = chosen[np.argsort(persons[chosen], kind="stable")]
     points, places, owners = rows

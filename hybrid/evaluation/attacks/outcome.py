@@ -20,10 +20,7 @@ LEAST_HEADROOM = 0.01
 
 @dataclass(frozen=True)
 class Attack:
-    """Successes and attempts on train and on control.
-
-    ``successes`` may be fractional: an expectation over ties or random parts.
-    """
+    """Successes and attempts on train and on control; successes may be expectations over ties or random parts."""
 
     train: float
     control: float
@@ -76,10 +73,7 @@ class Attack:
         return value, min(low, value), max(high, value)
 
     def _bounds(self, n_train: float, n_control: float) -> tuple[float, float]:
-        """Interval of (r_T - r_C)/(1 - r_C) for these numbers of attempts.
-
-        It holds if the rates came from so many independent attempts.
-        """
+        """Interval of (r_T - r_C)/(1 - r_C) if the rates came from so many independent attempts."""
         mine = self.train / self.n_train * n_train, n_train
         other = self.control / self.n_control * n_control, n_control
         spread = risk(wilson(*mine, self.confidence), wilson(*other, self.confidence))
@@ -87,10 +81,7 @@ class Attack:
         return (1 - most, 1 - least) if spread is None else (min(spread.low, 1 - most), max(spread.high, 1 - least))
 
     def printed(self) -> dict[str, Any]:
-        """Risk as the papers print it, cut to 0..1.
-
-        It has the propagated interval of this one attack.
-        """
+        """Risk as the papers print it, cut to 0..1, with the propagated interval of this one attack."""
         rates = wilson(self.train, self.n_train, self.confidence), wilson(self.control, self.n_control, self.confidence)
         value, low, high = risk(*rates) or (math.nan,) * 3
         return {"risk": min(max(value, 0.0), 1.0), "interval": [low, high], "successes": self.train}
@@ -105,10 +96,7 @@ def attacked(
     reach: float = 1.0,
     independent: tuple[float, float] | None = None,
 ) -> Attack | NotComputable:
-    """The attack, if the control leaves headroom for a risk.
-
-    ``reach``, ``independent`` as in :class:`Attack`.
-    """
+    """The attack, if the control leaves headroom for a risk; ``reach`` and ``independent`` as in :class:`Attack`."""
     rate = wilson(control, n_control, confidence).value
     if rate > 1 - 1e-9 or control >= n_control:
         return NotComputable("the attack always succeeds on people never seen", lacks="headroom")

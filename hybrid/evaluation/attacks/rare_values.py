@@ -75,10 +75,7 @@ def rare_values(context: Context) -> Outcome:
 
 
 def _column(context: Context, name: str, most: tuple[int, int]) -> list[Rare]:
-    """Cells of one column with a value of few people.
-
-    One entry for values of one person, and one for values of at most so many people.
-    """
+    """Cells of one column with a value of one person, and with a value of at most so many people."""
     if name in context.encoding.names:
         at = context.encoding.names.index(name)
         train, control, table = (part.ranks[:, at] for part in context.encoding.tables)

@@ -203,10 +203,7 @@ def by_frequency(values: pd.Series) -> pd.Index:
 
 
 def places(values: pd.Series, vocabulary: pd.Index) -> Array:
-    """Number of each category in a vocabulary of names.
-
-    Shape (n,), int; -1 for others, :data:`MISSING` where there is none.
-    """
+    """Number of each category in a vocabulary of names, -1 for others, :data:`MISSING` where there is none."""
     if isinstance(values.dtype, pd.CategoricalDtype):
         codes, distinct = values.cat.codes.to_numpy(), values.cat.categories
     else:

@@ -112,10 +112,7 @@ def _with_table(context: Context, part: Part, reference: Part) -> Array:
 
 
 def scores_of_records(context: Context, people: People | None = None) -> Scores:
-    """Scores of queried members and people never seen; of all by default.
-
-    The largest weight shared with one row of the table, less that shared with one record of the reference.
-    """
+    """Largest weight shared with one row of the table, less that with one record of the reference."""
 
     def shared(context: Context, fold: Fold) -> Scorer:
         return lambda part: _with_table(context, part, fold.reference) - _with_reference(context, part, fold.reference)

@@ -61,10 +61,7 @@ class Predicates:
 
 
 class Index:
-    """The rows of a table sorted by every column, for counting people.
-
-    ``cardinality`` are the sizes of the columns' vocabularies, ``persons`` the person of each row.
-    """
+    """The rows of a table sorted by every column (of so many values), for counting the persons whose they are."""
 
     def __init__(self, table: Encoded, cardinality: Array, persons: Codes) -> None:
         self.ranks = np.ascontiguousarray(table.ranks.T)
@@ -95,10 +92,7 @@ class Index:
         return holders(ranks, size, self._owners) if len(self._owners) else np.bincount(ranks, minlength=size)
 
     def find(self, predicates: Predicates, most: int = 2) -> tuple[Array, Array]:
-        """Persons who fulfil each predicate by a row, and one of the rows.
-
-        Counted up to ``most`` (127 or less); -1 where there is none.
-        """
+        """Persons who fulfil each predicate, counted up to ``most`` (at most 127), and one of the rows; -1 for none."""
         from hybrid.evaluation.engine import kernels
 
         out = np.zeros(len(predicates), dtype=np.int8)
@@ -174,10 +168,7 @@ def _singled(index: Index, size: int, predicates: Predicates) -> tuple[Array, Ar
 
 
 def success(tables: Tables, predicates: Predicates, confidence: float) -> Attack | NotComputable:
-    """Share of the predicates that fit exactly one person.
-
-    In train and in control, both cut to one size.
-    """
+    """Share of the predicates that fit exactly one person, in train and in control, both cut to one size."""
     if len(predicates) < MIN_PREDICATES:
         return NotComputable(f"only {len(predicates)} predicates single out a row of the table", "too_few")
     about, n = tables.table.whose(tables.table.find(predicates)[1]), len(predicates)
@@ -208,10 +199,7 @@ def _printed(tables: Tables, predicates: Predicates, confidence: float) -> dict[
 
 
 def univariate_predicates(context: Context, index: Index) -> Predicates:
-    """All predicates on one column that fit exactly one person of the table.
-
-    They are a value that one has, the extremes, and the only gap.
-    """
+    """All predicates on one column that fit one person of the table: a value that one has, an extreme, the only gap."""
     found = []
     for c, ranks in enumerate(index.ranks):
         found += [(c, value, value) for value in np.flatnonzero(index.held(c) == 1) - 1]
@@ -225,10 +213,7 @@ def univariate_predicates(context: Context, index: Index) -> Predicates:
 
 
 def stratified(predicates: Predicates, limit: int, rng: np.random.Generator) -> Predicates:
-    """At most ``limit`` predicates, spread evenly over the columns.
-
-    They are as even as the columns allow: no column may fill the quota.
-    """
+    """At most ``limit`` predicates, as evenly over the columns as these allow: no column may fill the quota."""
     shuffled = predicates.take(rng.permutation(len(predicates)))
     column = shuffled.columns[:, 0]
     order = np.argsort(column, kind="stable")

@@ -108,10 +108,7 @@ def share_interval(share: float, n: float, confidence: float) -> tuple[float, fl
 
 
 def exact_share_interval(successes: float, n: float, confidence: float) -> tuple[float, float]:
-    """Exact bounds of a share (Clopper and Pearson 1934) of ``n`` records.
-
-    Numbers may be fractional, as of the independent records that others are worth.
-    """
+    """Exact bounds of a share (Clopper and Pearson 1934) of ``n`` records; both numbers may be fractional."""
     from scipy.stats import beta
 
     tail = (1 - confidence) / 2
@@ -193,10 +190,7 @@ def auc_intervals(
     confidences: Sequence[float],
     clusters: Sequence[tuple[Array, Array] | None],
 ) -> list[tuple[float, float, float]]:
-    """AUCs of several pairs of sides, each with its interval.
-
-    The same numbers as :func:`auc_interval` gives for each pair alone.
-    """
+    """AUCs of several pairs of sides, each with its interval: those of :func:`auc_interval`."""
     found = np.array([_delong(*pair, persons) for pair, persons in zip(scores, clusters, strict=True)])
     values, variances, n, m = found.reshape(-1, 4).T
     z = np.array([quantile(confidence) for confidence in confidences])

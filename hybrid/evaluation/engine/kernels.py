@@ -34,10 +34,7 @@ def column_distance(x: float, x_missing: bool, y: float, y_missing: bool, square
 
 @compiled
 def distance(q: Any, i: int, r: Any, j: int, squared: bool, skip: int) -> float:
-    """Float64 distance of query ``i`` and reference ``j``.
-
-    Column ``skip`` (numbers first) is left out, -1 for none.
-    """
+    """Float64 distance of query ``i`` and reference ``j`` without column ``skip`` (numbers first), -1 for none."""
     total = 0.0
     p = q.numbers.shape[0]
     for c in range(p):
@@ -51,10 +48,7 @@ def distance(q: Any, i: int, r: Any, j: int, squared: bool, skip: int) -> float:
 
 @compiled
 def slack(bound: float, columns: int, scale: float) -> float:
-    """``bound`` widened by the rounding error of float32 sums.
-
-    The sums have ``columns`` terms of numbers up to ``scale``.
-    """
+    """``bound`` widened by the rounding error of float32 sums of ``columns`` numbers up to ``scale``."""
     unit = 1.2e-7
     step = scale * unit
     return float(bound + columns * (2 * bound**0.5 * step + 2 * step + step * step + 2 * unit * (bound + 1)))
@@ -62,10 +56,7 @@ def slack(bound: float, columns: int, scale: float) -> float:
 
 @compiled
 def agrees(truth: Any, i: int, guess: Any, j: int, s: int) -> bool:
-    """True if reference ``j`` has secret ``s`` of query ``i``.
-
-    The secret is the same value, or a number within tolerance.
-    """
+    """True if reference ``j`` has secret ``s`` of query ``i``: the same value, or a number within tolerance."""
     if truth.ranks[s, i] == guess.ranks[s, j]:
         return True
     x, y = truth.numbers[s, i], guess.numbers[s, j]
@@ -80,10 +71,7 @@ def agrees(truth: Any, i: int, guess: Any, j: int, s: int) -> bool:
 def inside(
     low: Array, high: Array, ranks: Array, begin: Array, end: Array, worth: Array, start: int, stop: int, found: Array
 ) -> None:
-    """Add up the worth of references in all windows.
-
-    They are references begin[i]..end[i]-1 with ``low[c, i] <= ranks[c, at] < high[c, i]`` for all c.
-    """
+    """Add up ``worth[at]``, begin[i] <= at < end[i], where ``low[c, i] <= ranks[c, at] < high[c, i]`` for all c."""
     for i in range(start, stop):
         for at in range(begin[i], end[i]):
             holds = True
@@ -364,10 +352,7 @@ def nearest_history(people: Any, starts: Array, others: Any, weights: Array, sta
 
 @compiled
 def add_column(q: Any, i: int, r: Any, column: int, times: float, out: Array) -> None:
-    """Add Gower distances in one column (numbers first).
-
-    Those of query ``i`` to all references, ``times`` over, to ``out`` (n,) float64.
-    """
+    """Add ``times`` the Gower distance in one column (numbers first) of query ``i`` to each reference, to ``out``."""
     p, n = r.numbers.shape[0], out.shape[0]
     if column >= p:
         codes, code, cost = r.codes[column - p], q.codes[column - p, i], times * r.weights[column - p]

@@ -46,10 +46,7 @@ def nearest(
 def nearest_of_others(
     space: Space, queries: Columns, references: Columns, persons: Array, owners: Array, own: Array | None = None
 ) -> tuple[Array, Array]:
-    """The nearest reference of another person, of every query.
-
-    Distances and positions as of :func:`nearest`; inf and -1 where all references are of the query's person.
-    """
+    """The nearest reference of another person, as :func:`nearest`; inf and -1 where all are of the query's person."""
     distances, index = np.full(len(owners), np.inf), np.full(len(owners), -1)
     left, k = np.arange(len(owners)), 1
     while len(left):
@@ -103,10 +100,7 @@ def nearest_of_pieces(
 def within(
     space: Space, queries: Columns, references: Columns | Sorted, reach: Array, own: Array | None = None
 ) -> Array:
-    """Number of references within reach of each query, in units of the space; ties by rounding count.
-
-    ``own`` is the reference that is the query itself and does not count, -1 for none.
-    """
+    """Number of references within reach of each query, ties by rounding included; ``own[i]`` (-1: none) is left out."""
     from hybrid.evaluation.engine import search_kernels
 
     n = queries.codes.shape[1]
@@ -276,10 +270,7 @@ def _infer(
 
 
 def _distinct(records: Columns) -> tuple[Array, Array]:
-    """First occurrences of the distinct records, and each record's number.
-
-    The occurrences are in their order. Columns are read until all records differ: of wide tables, few.
-    """
+    """First of each kind of equal records, and each record's kind. Columns are read until all records differ."""
     import pandas as pd
 
     keys = np.zeros(records.codes.shape[1], dtype=np.int64)

@@ -22,10 +22,7 @@ from hybrid.evaluation.engine.space import TIE
 
 @compiled
 def load(q: Any, i: int, r: Any, x: Array, lacks: Array, bits: Array, costs: Array) -> None:
-    """Write what searches compare of query ``i``.
-
-    Its values, which of them are missing, categories as bits, and the costs of other categories.
-    """
+    """Write what searches compare of query ``i``: values, gaps, categories as bits, and costs of other categories."""
     p = q.numbers.shape[0]
     for c in range(p):
         x[c], lacks[c] = np.float32(q.numbers[c, i]), q.missing[c, i]
@@ -255,11 +252,7 @@ def first_from(ranks: Array, rank: int, start: int, stop: int) -> int:
 
 @compiled
 def count_right(truth: Any, i: int, guess: Any, s: int, start: int, stop: int) -> int:
-    """Number of right guesses of secret ``s`` of query ``i``.
-
-    Among the guesses start..stop-1, which are sorted by rank: those within tolerance of a number lie together around
-    it.
-    """
+    """Number of right guesses of secret ``s`` of query ``i`` among start..stop-1, which are sorted by rank."""
     rank = truth.ranks[s, i]
     low, high = first_from(guess.ranks[s], rank, start, stop), first_from(guess.ranks[s], rank + 1, start, stop)
     if rank < 0 or np.isnan(truth.numbers[s, i]):

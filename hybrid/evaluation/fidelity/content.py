@@ -145,10 +145,7 @@ MOST_LISTED = 30
 
 
 class Groups(NamedTuple):
-    """Groups of one column's values.
-
-    Codes of the rows of each table, shape (n,), int64, below ``n``; missing values are a group of their own.
-    """
+    """Groups of one column's values, below ``n``, of the rows of each table; missing values are one of them."""
 
     codes: dict[Role, Array]
     n: int

@@ -42,10 +42,7 @@ class Shortfall(NamedTuple):
 
 
 def group_columns(context: Context) -> list[str]:
-    """Columns whose groups are looked at.
-
-    Those of ``evaluate.groups``, or else quasi-identifiers, sensitive columns and targets; all where there are none.
-    """
+    """Columns of ``evaluate.groups``, else quasi-identifiers, sensitive ones and targets; all where there are none."""
     schema = context.schema
     if context.options.groups is not None:
         return list(context.options.groups)

@@ -89,10 +89,7 @@ def conclusions(estimates: Sequence[ComparedEstimate]) -> list[bool]:
 def compared(
     context: Context, formulas: Sequence[ModelFormula], real: GroupRows, table: GroupRows, control: GroupRows | None
 ) -> TableEstimates:
-    """Estimates of analyses, from the table beside those from real people; all of them, or a group of them.
-
-    Each of rows of the group; control's may be missing.
-    """
+    """Estimates of analyses from the table beside those from real people, of all or of a group; control is optional."""
     found, least = TableEstimates([], [], {}), context.options.min_cell
     for formula in formulas:
         try:

@@ -157,10 +157,7 @@ def _score(context: Context, task: Task, source: Role, test: Role, learner: Lear
 def _classified(
     likely: Array, classes: Array, truth: Array, weights: Array | None, confidence: float
 ) -> tuple[float, float, float, dict[str, float]]:
-    """AUC and accuracy.
-
-    For more than two classes the AUC is the frequency-weighted mean of one-against-rest.
-    """
+    """AUC, for more than two classes the frequency-weighted mean of one-against-rest, and accuracy."""
     present, codes = np.unique(truth, return_inverse=True)
     counts = np.bincount(codes, weights)
     majority = float(counts.max() / counts.sum())

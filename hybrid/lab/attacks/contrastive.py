@@ -134,10 +134,7 @@ SHARE = 10
 
 
 def outliers(context: Context, embedding: Embedding) -> Array:
-    """Tenth of the judged rows with the largest outlier factors, int64.
-
-    Of the rows that searches query, which of a large table are a sample.
-    """
+    """Tenth of the rows that searches query with the largest outlier factors, int64."""
     rows = context.by_content(context.asked(context.whole("table")))
     points = placed(embedding.space.encoded("table").numbers[rows])
     factors = local_outlier_factors(embedding.space.space, points)
@@ -170,10 +167,7 @@ def several_columns(context: Context, embedding: Embedding) -> Outcome:
 
 
 def one_column(context: Context, embedding: Embedding) -> Outcome:
-    """Risk of being singled out by one value of an outlier.
-
-    Values that occur once, and extremes, as in :func:`~.singling_out.singling_out_univariate`.
-    """
+    """Risk of being singled out by one value of an outlier (:func:`~.singling_out.singling_out_univariate`)."""
     index = tables_of(context).table
     every = univariate_predicates(context, index)
     about = index.find(every)[1]
@@ -194,10 +188,7 @@ def _attack(context: Context, predicates: Predicates) -> Attack | NotComputable:
 def _beside_random(
     context: Context, embedding: Embedding, name: str, attack: Callable[[Array, str], Outcome]
 ) -> Outcome:
-    """The attack on outliers, with that on any rows in its details.
-
-    ``attack`` has the rows that predicates are about and the name of a random stream.
-    """
+    """The attack on outliers, with that on any rows in its details; both have random streams of their own."""
     mine = attack(outliers(context, embedding), f"{name} of outliers")
     order, stream = context.encoded("table").order, f"{name} of any rows"
     other = context.once(stream, lambda: attack(order, stream))

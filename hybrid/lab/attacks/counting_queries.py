@@ -31,10 +31,7 @@ TREES, DEPTH = 100, 10
 
 
 def sets_of_columns(n_columns: int, rng: np.random.Generator) -> Array:
-    """Sets of columns as bit masks, ascending by size.
-
-    Of at most :data:`LARGEST_SET` columns; shape (n_sets,), int64.
-    """
+    """Sets of at most :data:`LARGEST_SET` columns as bit masks, ascending by size; shape (n_sets,), int64."""
     found: list[Array] = []
     for size in range(min(LARGEST_SET, n_columns) + 1):
         left = MOST_SETS - sum(map(len, found))

@@ -95,10 +95,7 @@ def inference_queries(context: Context, column: str) -> Outcome:
 
 
 def _observed(part: Trained, choices: Possible, column: str, columns: list[str], asking: Array) -> Array:
-    """Query answers about every person with every possible secret.
-
-    Shape (n, people, n_values, n_sets), float32.
-    """
+    """Answers about every person with every possible secret; shape (n, people, n_values, n_sets), float32."""
     bit = columns.index(column)
 
     def observe(people: Table, table: Table) -> Array:
@@ -111,10 +108,7 @@ def _observed(part: Trained, choices: Possible, column: str, columns: list[str],
 
 
 def _standardized(learned: Array, member: Array, tried: Array, row: float) -> tuple[Array, Array]:
-    """Answers in standard deviations of those of shadow models without the person.
-
-    The least deviation is one row's share. The mean of all answers comes last.
-    """
+    """Answers in deviations (at least one row) of those of shadow models without the person; their mean comes last."""
     out = learned[~member]
     center, scale = out.mean(axis=0), np.maximum(out.std(axis=0), row)
     parts = [(answers - center) / scale for answers in (learned, tried)]

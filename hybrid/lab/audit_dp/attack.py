@@ -81,10 +81,7 @@ class PrivacyAudit:
 
 @dataclass(frozen=True)
 class Event:
-    """A fact at or above a threshold, or below it.
-
-    ``more``: position of the table on which it was more frequent (0: with the canary).
-    """
+    """A fact at or above a threshold, or below it, and the table on which it was more frequent (0: with the canary)."""
 
     fact: int
     threshold: float

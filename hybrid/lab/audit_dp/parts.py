@@ -60,10 +60,7 @@ class Played:
 
 @dataclass(frozen=True)
 class _Setting:
-    """Budget and limits that a game is played with.
-
-    ``options``: how domains are found; None where the generator has listed ones.
-    """
+    """Budget and limits of a game, and how domains are found; None where the generator has listed ones."""
 
     stated: Stated
     options: PrivacyOptions | None
@@ -94,10 +91,7 @@ class _Setting:
 def attack_parts(
     walk: Walk, draws: int, confidence: float, rng: np.random.Generator, progress: Progress
 ) -> Iterator[BudgetAttack]:
-    """Attack every part; arguments as of :func:`hybrid.lab.audit_dp.audit_privacy`.
-
-    Of a generator with a budget of its own, its counts and choices.
-    """
+    """Attack every part of an account, or the counts and choices of a generator with a budget of its own."""
     own = _Setting(walk.stated, walk.config.privacy, draws, rng)
     settings = [own]
     if own.stated.epsilon < _LOUD:

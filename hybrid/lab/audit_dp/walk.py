@@ -47,10 +47,7 @@ class Letters:
         return self.values.reindex(codes).reset_index(drop=True)
 
     def nearest(self, drawn: pd.Series) -> Codes:
-        """Position of the value next to each drawn one.
-
-        A category equals its value or has position -1, as the missing value.
-        """
+        """Position of the value next to each drawn one; -1 for a category that is none of them, and missing."""
         if not self.column.kind.is_continuous:
             plain = drawn.astype(object).where(drawn.notna(), None)
             codes: Codes = pd.Index(self.values, dtype=object).get_indexer(pd.Index(plain, dtype=object))
@@ -67,10 +64,7 @@ class Letters:
 
 
 def declared_letters(schema: Schema, options: PrivacyOptions, listed: Mapping[str, Array]) -> tuple[Letters, ...]:
-    """Values of each column of a private table.
-
-    Of the listed ones, between the bounds, or made up where categories are searched for.
-    """
+    """Values of each column of a private table: listed, between bounds, or made up where categories are searched."""
     return tuple(
         Letters(column, _declared(column, options.columns.get(column.name, KnownColumn()), listed)) for column in schema
     )
@@ -107,10 +101,7 @@ def _some(values: pd.Series, kind: Kind) -> pd.Series:
 
 
 def as_frame(schema: Schema, letters: Sequence[Letters], codes: Codes, persons: Codes) -> pd.DataFrame:
-    """Table of canaries in the columns of a source.
-
-    Identifiers of the schema name the person; ``codes`` are positions of values, shape (n_rows, n_letters).
-    """
+    """Table of canaries in the columns of a source, whose identifiers name the person; codes (n_rows, n_letters)."""
     values = {one.column.name: one.take(column) for one, column in zip(letters, codes.T, strict=True)}
     for column in schema.having(Role.IDENTIFIER):
         number = schema[column].kind.is_number
@@ -167,10 +158,7 @@ class Pair:
 
 @dataclass(frozen=True)
 class Walk:
-    """The audited walk, from a table of canaries to what is released.
-
-    ``schema``: all columns of the source.
-    """
+    """The audited walk, from a table of canaries with the source's columns to what is released."""
 
     config: RunConfig
     schema: Schema
@@ -178,10 +166,7 @@ class Walk:
     stated: Stated
 
     def release(self, codes: Codes, persons: Codes, seed: int, rows: int | None = None) -> Table | None:
-        """Released table of these records.
-
-        With as many rows as configured or as given. None where the run ends without a table.
-        """
+        """Released table of these records with so many rows (as configured); None where the run ends without."""
         changes: dict[str, Any] = {"split": self.config.split.model_copy(update={"control": 0.0})}
         if rows is not None:
             changes["synthesize"] = self.config.synthesize.model_copy(update={"rows": rows})
@@ -237,10 +222,7 @@ def _game(walk: Walk, pair: Pair, runs: int, confidence: float, rng: np.random.G
 
 
 def _facts(walk: Walk, codes: Codes, persons: Codes, canary: Codes, seed: int) -> Numbers:
-    """Rows released, copies of the canary, and for each column three facts.
-
-    Rows like the canary, rows unlike the first person, and if the canary's category is known.
-    """
+    """Rows and copies released, and per column: rows like the canary, unlike the first person, and a known category."""
     made = walk.release(codes, persons, seed, walk.stated.draws)
     if made is None:
         return np.full(2 + 3 * len(walk.letters), -1.0)
@@ -253,10 +235,7 @@ def _facts(walk: Walk, codes: Codes, persons: Codes, canary: Codes, seed: int) -
 
 
 def _one_run(walk: Walk, canaries: int, confidence: float, rng: np.random.Generator) -> BudgetAttack:
-    """Guess which canaries were in the table of a single run.
-
-    Other runs, made before, decide what a canary's score is and about how many is guessed.
-    """
+    """Guess which canaries were in the table of one run; runs before it decide scores, and how many are guessed."""
     stated = walk.stated
     drawn = _random(walk, 20 * canaries, rng)
     each = drawn[first_distinct(drawn, canaries)]
@@ -349,10 +328,7 @@ def _of_mode(pipeline: TableRun, options: PrivacyOptions) -> Walk:
 
 
 def _of_generator(pipeline: TableRun) -> Walk:
-    """The walk of a generator with a budget of its own.
-
-    The number of records counts as public there, and so does which columns have missing values.
-    """
+    """The walk of a generator with its own budget: public are the number of records and which columns have gaps."""
     config, schema = pipeline.config, pipeline.table.schema
     learned = schema.without_identifiers()
     budget = stated_budget(config)

@@ -120,10 +120,7 @@ def nearest_groups(references: Array, queries: Array) -> tuple[Array, Array]:
 
 
 def trained(context: Context) -> tuple[Embedding, ...]:
-    """Embeddings of the judged table by trained encoders, once per context.
-
-    ImportError without torch.
-    """
+    """Embeddings of the judged table by trained encoders, once per context; ImportError without torch."""
     return context.once("trained encoders", lambda: tuple(_trained(context)))
 
 

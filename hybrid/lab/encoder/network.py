@@ -84,10 +84,7 @@ def inputs_of(encoding: Encoding, table: Encoded) -> InputScales:
 
 
 def random_masks(n: int, p: int, rng: np.random.Generator) -> Array:
-    """Random masks of n records; True for values that are shown.
-
-    Of p columns 1 to p - 1 are hidden, each number of them as often, and at random which.
-    """
+    """Random masks, True for what is shown: 1 to p - 1 of p columns are hidden, each number as often."""
     hidden = rng.integers(1, p, size=n)
     place = np.argsort(np.argsort(rng.random((n, p)), axis=1), axis=1)
     return np.asarray(place >= hidden[:, None])
