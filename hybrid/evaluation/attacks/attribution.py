@@ -91,12 +91,8 @@ def _in_all(windows: list[Window], order: Array, begin: Array, end: Array, worth
     if len(windows) == 1:
         events = np.argsort(np.concatenate([begin, end]), kind="stable")
         kernels.sweep(low[0], high[0], ranks[0], begin, end, events, worth, found)
-        return found
-
-    def compare(start: int, stop: int) -> None:
-        kernels.inside(low, high, ranks, begin, end, worth, start, stop, found)
-
-    in_chunks(compare, len(begin))
+    else:
+        in_chunks(len(begin), kernels.inside, low, high, ranks, begin, end, worth, out=[found])
     return found
 
 

@@ -103,11 +103,7 @@ def _nearest(people: Digits, others: Digits) -> Array:
     from hybrid.evaluation.engine import digit_kernels
 
     found, numbers = np.zeros(people.lengths.shape[1], dtype=np.int64), Numbers.of(others)
-
-    def work(start: int, stop: int) -> None:
-        digit_kernels.nearest_digits(people, numbers, start, stop, found)
-
-    in_chunks(work, len(found))
+    in_chunks(len(found), digit_kernels.nearest_digits, people, numbers, out=[found])
     return found
 
 

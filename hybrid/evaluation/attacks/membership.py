@@ -221,11 +221,7 @@ def log_kernels(root: Array, queries: Array, points: Array) -> Array:
 
     q, x = (np.ascontiguousarray(np.linalg.solve(root, y.T)) for y in (queries, points))
     out = np.empty(q.shape[1])
-
-    def work(start: int, stop: int) -> None:
-        kernels.log_sum_exp(q, x, start, stop, out)
-
-    in_chunks(work, len(out))
+    in_chunks(len(out), kernels.log_sum_exp, q, x, out=[out])
     return out
 
 

@@ -101,11 +101,7 @@ def _nearest(space: HistorySpace, people: Rows, starts: Array, others: Rows) -> 
     from hybrid.evaluation.engine import kernels
 
     found = np.zeros(len(starts) - 1)
-
-    def work(start: int, stop: int) -> None:
-        kernels.nearest_history(people, starts, others, space.weights, start, stop, found)
-
-    in_chunks(work, len(found))
+    in_chunks(len(found), kernels.nearest_history, people, starts, others, space.weights, out=[found])
     return found
 
 

@@ -75,11 +75,7 @@ def _most_shared(people: RecordValues, references: Array, least: Array | None = 
     from hybrid.evaluation.engine import kernels
 
     found = np.zeros(people.codes.shape[1], dtype=np.float32) if least is None else least.copy()
-
-    def work(start: int, stop: int) -> None:
-        kernels.most_shared(people.codes, people.weights, references, start, stop, found)
-
-    in_chunks(work, len(found))
+    in_chunks(len(found), kernels.most_shared, *people, references, out=[found])
     return found
 
 

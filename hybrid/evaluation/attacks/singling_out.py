@@ -97,24 +97,8 @@ class Index:
 
         out = np.zeros(len(predicates), dtype=np.int8)
         first = np.full(len(predicates), -1, dtype=np.int64)
-
-        def work(start: int, stop: int) -> None:
-            kernels.occurrences(
-                predicates.low,
-                predicates.high,
-                predicates.columns,
-                self.order,
-                self.starts,
-                self.ranks,
-                self._owners,
-                start,
-                stop,
-                most,
-                out,
-                first,
-            )
-
-        in_chunks(work, len(predicates))
+        asked, rows = (predicates.low, predicates.high, predicates.columns), (self.order, self.starts, self.ranks)
+        in_chunks(len(predicates), kernels.occurrences, *asked, *rows, self._owners, most, out=(out, first))
         return out, first
 
 

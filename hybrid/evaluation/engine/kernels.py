@@ -148,19 +148,9 @@ def log_sum_exp(q: Array, x: Array, start: int, stop: int, out: Array) -> None:
 
 @compiled
 def occurrences(
-    low: Array,
-    high: Array,
-    columns: Array,
-    order: Array,
-    starts: Array,
-    ranks: Array,
-    owners: Array,
-    begin: int,
-    end: int,
-    most: int,
-    out: Array,
-    first: Array,
-) -> None:
+    low: Array, high: Array, columns: Array, order: Array, starts: Array, ranks: Array, owners: Array, most: int,
+    begin: int, end: int, out: Array, first: Array
+) -> None:  # fmt: skip
     """Count the persons with a row that fulfils each predicate, and name the first row.
 
     Counted up to ``most`` (``out``, shape (m,), int8). ``owners``: person of each row; empty where each is another

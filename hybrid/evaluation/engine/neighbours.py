@@ -84,12 +84,8 @@ def nearest_of_pieces(
     piece_of = np.zeros(placed.codes.shape[1] if pieces else 0, dtype=np.int8)
     for number, rows in enumerate(pieces, 1):
         piece_of[rows] = number
-    scale = magnitude(queries, placed)
-
-    def search(start: int, stop: int) -> None:
-        search_kernels.nearest(queries, placed, found, space.squared, itself, piece_of, scale, start, stop, best, index)
-
-    in_chunks(search, n)
+    known = queries, placed, found, space.squared, itself, piece_of, magnitude(queries, placed)
+    in_chunks(n, search_kernels.nearest, *known, out=(best, index))
     if space.squared:
         np.sqrt(best, out=best)
     for number, rows in enumerate(pieces, 1):
@@ -107,13 +103,10 @@ def within(
     out = np.zeros(n, dtype=np.int64)
     itself = np.full(n, -1, dtype=np.int64) if own is None else own
     placed, found = references if isinstance(references, Sorted) else in_blocks(space, references)
-    scale, far = magnitude(queries, placed), reach + TIE * (1 + reach)
+    far = reach + TIE * (1 + reach)
     limits = far**2 if space.squared else far
-
-    def count(start: int, stop: int) -> None:
-        search_kernels.within(queries, placed, found, space.squared, itself, limits, scale, start, stop, out)
-
-    in_chunks(count, n)
+    known = queries, placed, found, space.squared, itself, limits, magnitude(queries, placed)
+    in_chunks(n, search_kernels.within, *known, out=[out])
     return out
 
 
@@ -134,11 +127,7 @@ def linked(
     out = np.zeros(queries[0].codes.shape[1], dtype=bool)
     scale, order = magnitude(*queries, *references), sorted_order(_beside(*references), False)
     sides = [(asked, *blocks(side, order), near) for asked, side, near in zip(queries, references, reach, strict=True)]
-
-    def work(start: int, stop: int) -> None:
-        search_kernels.linked(*sides[0], *sides[1], scale, start, stop, out)
-
-    in_chunks(work, len(out))
+    in_chunks(len(out), search_kernels.linked, *sides[0], *sides[1], scale, out=[out])
     return out
 
 
@@ -226,11 +215,7 @@ def _infer_left_out(queries: Columns, references: Columns, secrets: Array, truth
 
     n = queries.codes.shape[1]
     made = Guesses.none(n, len(secrets))
-
-    def work(start: int, stop: int) -> None:
-        kernels.infer_left_out(queries, references, secrets, truth, guess, start, stop, *made)
-
-    in_chunks(work, n)
+    in_chunks(n, kernels.infer_left_out, queries, references, secrets, truth, guess, out=made)
     return made
 
 
@@ -255,17 +240,13 @@ def _infer(
     placed, found = blocks(groups, sorted_order(groups, squared))
     n, m = queries.codes.shape[1], len(orders)
     nearest_one, index = np.full((1, n, 1), np.inf), np.full((1, n, 1), -1, dtype=np.int64)
-    reach, nobody, no_piece = nearest_one[0], np.full(n, -1, dtype=np.int64), np.empty(0, dtype=np.int8)
+    nobody, no_piece = np.full(n, -1, dtype=np.int64), np.empty(0, dtype=np.int8)
+    about_nearest = squared, nobody, no_piece, scale
+    in_chunks(n, search_kernels.nearest, queries, placed, found, *about_nearest, out=(nearest_one, index))
     ties, hits = np.zeros(n, dtype=np.int32), np.zeros((n, m), dtype=np.int32)
     first = np.zeros((n, m), dtype=bool)
-
-    def work(start: int, stop: int) -> None:
-        about_nearest = squared, nobody, no_piece, scale
-        search_kernels.nearest(queries, placed, found, *about_nearest, start, stop, nearest_one, index)
-        about = reach, members, firsts, truth, sorted_guess, guess, squared, scale
-        search_kernels.infer(queries, placed, found, *about, start, stop, ties, hits, first)
-
-    in_chunks(work, n)
+    about = nearest_one[0], members, firsts, truth, sorted_guess, guess, squared, scale
+    in_chunks(n, search_kernels.infer, queries, placed, found, *about, out=(ties, hits, first))
     return Guesses(ties, hits, first)
 
 

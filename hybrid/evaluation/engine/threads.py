@@ -6,8 +6,9 @@ import threading
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
-from typing import TypeVar
+from typing import Any, TypeVar
 
+from hybrid.base.arrays import Array
 from hybrid.base.progress import Progress, silent
 from hybrid.base.resources import cores
 
@@ -116,12 +117,16 @@ def _one_thread_here() -> None:
     threadpool_limits(limits=1, user_api="openmp")
 
 
-def in_chunks(work: Callable[[int, int], None], n: int) -> None:
-    """Call ``work(start, stop)`` for all rows 0..n-1, on all cores."""
+def in_chunks(n: int, kernel: Callable[..., None], *inputs: Any, out: Sequence[Array]) -> None:
+    """Call ``kernel(*inputs, start, stop, *out)`` for all rows 0..n-1, on all cores."""
     chunks = [(start, min(start + CHUNK, n)) for start in range(0, n, CHUNK)]
+
+    def work(start: int, stop: int) -> None:
+        kernel(*inputs, start, stop, *out)
+
     if min(len(chunks), cores()) <= 1:
-        for start, stop in chunks:
-            work(start, stop)
+        for chunk in chunks:
+            work(*chunk)
         return
     with ThreadPoolExecutor(min(len(chunks), cores())) as pool:
         list(pool.map(work, *zip(*chunks, strict=True)))
