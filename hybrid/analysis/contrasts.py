@@ -135,6 +135,14 @@ def estimates(
     ]
 
 
+def average(
+    values: Array, family: int = 1, *, overlap: float = 0.0, within: Range = (None, None), logit: bool = False
+) -> Estimate:
+    """Estimate the mean over some configurations, shape (n_configurations, n_seeds), as :func:`estimates` does."""
+    n = len(values)
+    return estimates(np.full((1, n), 1 / n), values, family, overlap=overlap, within=within, logit=logit)[0]
+
+
 def _in_range(means: Array, half: Array, within: Range, logit: bool) -> tuple[Array, Array]:
     """Ends of intervals, each shape (n_levels, n): of half widths around means, within a range."""
     least, most = (limit if given is None else given for given, limit in zip(within, (-np.inf, np.inf), strict=True))

@@ -22,7 +22,7 @@ from __future__ import annotations
 import json
 import os
 import shutil
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
 from pathlib import Path
@@ -30,7 +30,7 @@ from typing import Any
 
 import pandas as pd
 
-from hybrid.analysis.results import BESIDE, EXCESS, PRINTED, STAGES
+from hybrid.analysis.results import PRINTED
 from hybrid.base.atomic import atomic_file
 from hybrid.base.errors import ConfigError, OutputError
 from hybrid.base.locks import locked_if_free
@@ -111,13 +111,6 @@ def left_out_table(expansion: Expansion) -> pd.DataFrame:
         for each in expansion.left_out
     ]
     return pd.DataFrame(rows) if rows else pd.DataFrame(columns=["reason"])
-
-
-def metric_names(columns: Iterable[str]) -> list[str]:
-    """Columns, or keys of a row, with values of metrics."""
-    names = [name for name in columns if name.partition(".")[0] in STAGES]
-    beside = {f"{name}_{what}" for name in names for what in (*BESIDE, *EXCESS)}
-    return [name for name in names if name not in beside]
 
 
 STORE = ".store"

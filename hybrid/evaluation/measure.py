@@ -130,21 +130,8 @@ NOTHING_TO_LEAK: frozenset[Lacking] = frozenset({"headroom", "matches"})
 """What is lacking where nothing can leak: an attack that always succeeds on people never seen tells no more of training
 people, and nor does one that no row serves. There is then known to be no excess, though not its number."""
 Outcome = Measure | NotComputable
-_COLUMNS = [
-    "family",
-    "name",
-    "stage",
-    "column",
-    "table",
-    "value",
-    "low",
-    "high",
-    "reference",
-    "direction",
-    "n",
-    "state",
-    "reason",
-]
+_ABOUT = ("family", "name", "stage", "column", "table")
+_COLUMNS = [*_ABOUT, "value", "low", "high", "reference", "direction", "n", "state", "reason"]
 """Columns of the frame of an evaluation."""
 
 
@@ -178,18 +165,10 @@ class MetricResult:
         }
         if self.table is not None:
             base["table"] = self.table
-        if isinstance(self.outcome, NotComputable):
-            return base | {
-                "value": None,
-                "ci": None,
-                "reference": None,
-                "excess": None,
-                "together": 1,
-                "n": 0,
-                "state": self.outcome.state,
-                "details": {"reason": self.outcome.reason, "lacks": self.outcome.lacks},
-            }
         outcome = self.outcome
+        if isinstance(outcome, NotComputable):
+            base |= dict.fromkeys(("value", "ci", "reference", "excess")) | {"together": 1, "n": 0}
+            return base | {"state": outcome.state, "details": {"reason": outcome.reason, "lacks": outcome.lacks}}
         ci = None if outcome.low is None or outcome.high is None else [outcome.low, outcome.high]
         return base | {
             "value": outcome.value,
@@ -310,7 +289,7 @@ class Evaluation:
 
 
 def _row(metric: MetricResult) -> dict[str, Any]:
-    outcome, about = metric.outcome, {name: getattr(metric, name) for name in _COLUMNS[:5]}
+    outcome, about = metric.outcome, {name: getattr(metric, name) for name in _ABOUT}
     if isinstance(outcome, NotComputable):
         return about | {"direction": metric.direction, "n": 0, "state": outcome.state, "reason": outcome.reason}
     found = {name: getattr(outcome, name) for name in ("value", "low", "high", "reference", "n")}

@@ -16,7 +16,7 @@ from hybrid.evaluation.trust import COPIES, WORDS, Word
 from hybrid.lab import measures
 from hybrid.lab.measurements import NULL, is_printed
 from hybrid.lab.measures import Drift, Share, residual_correlation
-from hybrid.lab.risk import CONTROL, NO_NOISE, OUTLIERS, WAYS, WHOM, Series, series_name
+from hybrid.lab.risk import NO_NOISE, OUTLIERS, Series
 from hybrid.lab.trials import LabTrials
 from hybrid.lab.verdicts import (
     Evidence,
@@ -122,17 +122,8 @@ class Removal:
 def removals(tracks: Sequence[Track]) -> tuple[Removal, ...]:
     """Changes of one metric by each removal of the largest share."""
     named = {track.series.name: track for track in tracks if track.risk == OUTLIERS.name}
-    return tuple(found for name in named if (found := _removal(name, named)) is not None)
-
-
-def _removal(name: str, named: Mapping[str, Track]) -> Removal | None:
-    for by in WAYS:
-        for whom in WHOM:
-            generator = name.removesuffix(series_name("", by, whom))
-            control = named.get(series_name(generator, CONTROL, whom))
-            if generator != name and by != CONTROL and control is not None:
-                return _beyond(named[name], control)
-    return None
+    pairs = [(track, named[track.series.control]) for track in named.values() if track.series.control in named]
+    return tuple(found for pair in pairs if (found := _beyond(*pair)) is not None)
 
 
 def _beyond(track: Track, control: Track) -> Removal | None:

@@ -44,6 +44,8 @@ class Series:
     level is known to leak more than another, and there is no verdict."""
     levels: tuple[Level, ...]
     """In order; the first one is without a leak, but for ``none``."""
+    control: str = ""
+    """Series of as many people removed by chance, where others are; empty: there is none."""
 
 
 @dataclass(frozen=True)
@@ -228,6 +230,7 @@ def _outliers(options: OutliersOptions) -> list[Series]:
             "share of the people removed before training",
             "none",
             tuple(Level(share, _settings(generator, own, share, by, whom)) for share in options.remove),
+            "" if by == CONTROL else series_name(generator, CONTROL, whom),
         )
         for generator, own in options.generators.items()
         for by in options.by

@@ -16,13 +16,13 @@ from typing import Any
 
 import numpy as np
 
-from hybrid.analysis.results import EXCESS
+from hybrid.analysis.results import EXCESS, metric_names
 from hybrid.base.errors import ConfigError, DataError, HybridError
 from hybrid.base.hashing import code_version, fingerprint
 from hybrid.base.options import Options
 from hybrid.base.progress import Progress, silent
 from hybrid.base.rng import rng_for
-from hybrid.comparison.results import ROWS, TrialRows, filled_alone, metric_names
+from hybrid.comparison.results import ROWS, TrialRows, filled_alone
 from hybrid.comparison.schedule import Planned
 from hybrid.comparison.trial import Trial, failed, metric_columns
 from hybrid.evaluation.changed_table import ChangedContext
@@ -335,7 +335,7 @@ def run_on_tables(
 ) -> Laboratory:
     """Plant leaks of known size into a table, and measure every metric on each.
 
-    ``out`` is private and gets the files of :func:`hybrid.lab.run_lab`. Interrupted, the same call continues there.
+    ``out`` is private and gets the files of :func:`hybrid.lab.run.run_lab`. Interrupted, the same call continues there.
     """
     plan = replace(plan, not_planted=cannot_be_planted(plan))
     trials = tables_trials(plan)

@@ -12,7 +12,7 @@ import pandas as pd
 from hybrid.base.arrays import Array, Mask
 from hybrid.base.hashing import fingerprint
 from hybrid.evaluation.context import Context, Part, Role
-from hybrid.evaluation.engine.intervals import Risk, auc, auc_interval, exact_share_interval, simultaneous
+from hybrid.evaluation.engine.intervals import Interval, auc, auc_interval, exact_share_interval, simultaneous
 from hybrid.evaluation.engine.space import standard
 from hybrid.evaluation.engine.threads import in_chunks
 from hybrid.evaluation.families import attack
@@ -288,14 +288,14 @@ def highest(context: Context, found: Scores, rows: tuple[Array, Array]) -> Score
     return train, control
 
 
-def _accusation(train: Array, control: Array, share: float, confidence: float) -> Risk:
+def _accusation(train: Array, control: Array, share: float, confidence: float) -> Interval:
     """Risk of accusing ``share`` of the people, with its bounds."""
     sizes = len(train), len(control)
     hits = _hits(train, control, share)
     together = sum(hits)
     worth = together / (1 - together / (sum(sizes) + 1))
     bounds = exact_share_interval(hits[0] / together * worth, worth, confidence)
-    return Risk(*(_risk(part * together, together, sizes) for part in (hits[0] / together, *bounds)))
+    return Interval(*(_risk(part * together, together, sizes) for part in (hits[0] / together, *bounds)))
 
 
 def _hits(train: Array, control: Array, share: float) -> tuple[float, float]:
