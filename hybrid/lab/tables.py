@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from functools import cached_property
+from functools import cached_property, partial
 from pathlib import Path
 from statistics import mean
 from typing import Any
@@ -22,7 +22,7 @@ from hybrid.base.hashing import code_version, fingerprint
 from hybrid.base.options import Options
 from hybrid.base.progress import Progress, silent
 from hybrid.base.rng import rng_for
-from hybrid.comparison.results import ROWS, TrialRows, filled_alone
+from hybrid.comparison.results import ROWS, TrialRows, filled, filled_alone
 from hybrid.comparison.schedule import Planned
 from hybrid.comparison.trial import Trial, failed, metric_columns
 from hybrid.evaluation.changed_table import ChangedContext
@@ -340,15 +340,7 @@ def run_on_tables(
     plan = replace(plan, not_planted=cannot_be_planted(plan))
     trials = tables_trials(plan)
     with filled_alone(out, plan.name, KIND, None, None):
-        rows = TrialRows(out / ROWS)
-        done = {key: row for key, row in rows.read().items() if row["status"] == "ok" or not retry_failed}
-        todo = [each for each in trials.planned if each.key not in done]
-        progress("lab", len(trials.planned) - len(todo), len(trials.planned))
-        for each, row in run_trials(plan, todo):
-            rows.append(each.key, row)
-            done[each.key] = row
-            progress("lab", sum(one.key in done for one in trials.planned), len(trials.planned))
-        made = [done[each.key] for each in trials.planned]
+        made = filled(trials.planned, partial(run_trials, plan), out, "lab", progress, retry_failed=retry_failed)
         return write_results(plan, trials, made, out, by_kind, _given(plan, trials, made))
 
 
