@@ -34,11 +34,7 @@ class PairedDifference:
 
     @property
     def judgement(self) -> Judgement:
-        """Direction of the difference: better, worse or not distinguishable.
-
-        Perhaps: by its own interval alone, as one in twenty such differences would be by chance; open: the seeds do
-        not tell.
-        """
+        """Better, worse, or open; perhaps: by its own interval alone, as one in twenty would be by chance."""
         if not self.estimate.differs:
             return "open"
         if self.estimate.value * self.column.sign > 0:

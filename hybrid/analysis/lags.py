@@ -38,11 +38,7 @@ class Lag:
 
 @dataclass(frozen=True)
 class Needed:
-    """Seeds or rows that would settle a choice.
-
-    That is what shows every configuration that is left to be at most the margin better than the chosen one, or to be
-    the better choice, if the spread between the seeds stays as large.
-    """
+    """Seeds or rows that show all others to be a margin better at most, if the spread between seeds stays as it is."""
 
     concern: Concern
     """The one that needs most."""

@@ -161,11 +161,7 @@ class Contest:
         ]
 
     def beaten(self, among: Mask) -> Mask:
-        """Configurations that one of some is shown to beat, shape (n,), bool.
-
-        To be better by a concern, by more than its margin, where nothing is ahead of it by an earlier concern, nor the
-        other one ahead of it.
-        """
+        """Configurations that one of some is shown to beat by a concern while neither is ahead by an earlier one."""
         found, fit = np.zeros(len(among), dtype=bool), among.copy()
         excused = np.zeros((len(among), len(among)), dtype=bool)
         for better, ahead in self._evidence:

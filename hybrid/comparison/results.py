@@ -51,12 +51,7 @@ ROWS = "rows.jsonl"
 
 
 class TrialRows:
-    """The rows of a comparison that are done.
-
-    A line counts once its line end is written; what a killed process left of a line is cut off before the next.
-
-    The file is made when the first row is appended.
-    """
+    """The rows that are done; what a killed process left of a line is cut off before the next."""
 
     def __init__(self, path: Path) -> None:
         self.path = path

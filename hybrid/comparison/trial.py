@@ -73,11 +73,9 @@ def research_problem(config: RunConfig, order: Sequence[str]) -> str:
 
 
 def evaluate_anonymized_last(config: RunConfig, seed: int, store: Store) -> Evaluation:
-    """Evaluation of a generator's table that is anonymized, sampled and restored afterwards.
+    """Evaluation of a generator's table that is anonymized afterwards (:func:`research_problem` finds nothing).
 
-    The configuration has the same sections in the usual order, and :func:`research_problem` finds nothing. The store
-    keeps the results of the generator alone, which the usual order shares; nothing else. Stages are original, baseline
-    (the generator alone) and synthetic (what became of it).
+    Stages are original, baseline (the generator alone, which the store keeps) and synthetic (what became of it).
     """
     pipeline = TableRun(config, seed=seed, store=store, judge_power=False)
     pipeline.check()

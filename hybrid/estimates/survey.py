@@ -20,11 +20,7 @@ class NotEstimable(DataError):
 
 
 class Clusters(NamedTuple):
-    """Cluster of each row that an estimate uses, and stratum of each cluster of the survey.
-
-    ``of``: shape (n,), 0..n_clusters - 1. ``stratum``: shape (n_clusters,), of all clusters: also of those without a
-    row that the estimate uses, which count as clusters with a total of 0 (estimates of a domain).
-    """
+    """Cluster of each row that an estimate uses, and stratum of every cluster of the survey, used or not."""
 
     of: Array
     stratum: Array

@@ -318,11 +318,7 @@ def _categories(context: Context) -> list[str]:
 
 
 def _in_time(context: Context, rows: Array, rng: np.random.Generator) -> pd.DataFrame:
-    """Records with perturbed numbers, moved by one step in time.
-
-    A step is the median distance of two values of the column that orders the rows of a person; none is moved without
-    one.
-    """
+    """Records with perturbed numbers, moved by the median distance of two values of the column that orders rows."""
     frame, order = _noisy(context, rows, rng), context.schema.order
     if order is not None:
         values = context.train.take(rows).frame[order]

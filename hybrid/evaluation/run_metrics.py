@@ -139,11 +139,7 @@ def _is_due(metric: Metric, context: Context) -> bool:
 def _measured(
     context: Context, compared: Context, metrics: Sequence[Metric], backwards: bool = False
 ) -> list[MetricResult]:
-    """Results of one table, in the order of the metrics.
-
-    Privacy is measured in the first context, utility and fidelity in the second. Progress is in percent of the price,
-    with the name of the metric that is computed.
-    """
+    """Results of one table, utility and fidelity in the second context; progress is in percent of the price."""
     control = 0 if context.control is None else len(context.control)
     rows = len(context.train), control, len(context.table)
     sizes = sizes_of(context.schema, rows, context.options)

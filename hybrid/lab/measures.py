@@ -111,10 +111,9 @@ def rank_correlations(excess: Array) -> Array:
 
 
 def jonckheere(groups: Sequence[Array]) -> Trend:
-    """Jonckheere-Terpstra test of rising levels, with the correction for ties.
+    """Jonckheere-Terpstra test of rising levels, corrected for ties; z is 0 and p is 1 where all values are equal.
 
-    Hollander, Wolfe and Chicken, Nonparametric Statistical Methods (3rd ed.), section 6.2, eq. 6.19. Where all values
-    are equal, z is 0, and p is 1.
+    Hollander, Wolfe and Chicken, Nonparametric Statistical Methods (3rd ed.), section 6.2, eq. 6.19.
     """
     sizes = np.array([len(group) for group in groups], dtype=float)
     n = sizes.sum()

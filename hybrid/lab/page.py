@@ -177,11 +177,7 @@ def render_lab(
     given: GivenTable | None = None,
     language: Language | None = None,
 ) -> str:
-    """Render the league as one self-contained HTML document.
-
-    Styles and figures are inline: no script, no request, aggregates alone. ``given`` is the table from elsewhere, where
-    leaks were planted into one.
-    """
+    """Render the league (``given``: on a table from elsewhere) as one HTML document without script or request."""
     spoken = language_of(None) if language is None else language
     return in_language(spoken, lambda chosen, note: _page(plan, trials, found, failures, related, given, chosen, note))
 

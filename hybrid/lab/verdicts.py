@@ -236,11 +236,7 @@ def over_all_kinds(verdicts: Mapping[str, MetricVerdict]) -> MetricVerdict:
 
 
 def by_kind(verdicts: Mapping[str, MetricVerdict]) -> MetricVerdict:
-    """The best verdict over kinds of planted leaks; its reasons name the kinds.
-
-    A table is tried with many kinds of leak, and no metric notices all of them. One that is misleading for any kind is
-    misleading.
-    """
+    """The best verdict over kinds of planted leaks, of which no metric notices all; one that misleads is misleading."""
     judged = {kind: each for kind, each in verdicts.items() if each.word != "unknown"}
     if not judged or any(each.word == "misleading" for each in judged.values()):
         return worst(verdicts.values())

@@ -210,11 +210,7 @@ def bounds_of(column: Column, known: KnownColumn, listed: Mapping[str, Array]) -
 def encode_table(
     table: Table, options: PrivacyOptions, listed: Mapping[str, Array], rows: int, bits: Bits = secure_bytes
 ) -> EncodedTable:
-    """Find the domains of a table and encode it.
-
-    Of training records without identifiers, of each person at most ``rows``; the options' public knowledge is complete
-    (:func:`column_problems`).
-    """
+    """Find the domains of training records (at most ``rows`` of a person, without identifiers), and encode them."""
     finder = _Finder(table, options, listed, rows, bits)
     domains = tuple(finder.domain(column) for column in table.schema)
     columns = tuple(domain.encode(table.frame[domain.column.name]) for domain in domains)

@@ -242,11 +242,7 @@ Attacked = Callable[[Context, Array, int], tuple[Array, Array, dict[str, float]]
 
 
 def codes(context: Context, role: Role, columns: Array, bins: int | None = BINS) -> Array:
-    """Codes that are equal where values are.
-
-    Shape (n, len(columns)), int32.
-    Numbers and dates are the number of their part of train's quantiles, or their rank without ``bins``; -1 is missing.
-    """
+    """Codes that are equal where values are, numbers and dates by part of train's quantiles or by rank; -1 missing."""
     table, train = context.encoded(role), context.encoded("train")
     found: Array = table.ranks[:, columns].astype(np.int32)
     if bins is None:

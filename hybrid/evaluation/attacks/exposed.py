@@ -47,11 +47,7 @@ class Cut(NamedTuple):
 
 @dataclass(frozen=True)
 class Group:
-    """Subgroup of people, by one cut or two.
-
-    ``parts``: the groups that all of them are in. ``columns``: those that it is made by; none for people who are rare
-    on the quasi-identifiers. ``sizes``: training and control records.
-    """
+    """Subgroup of people, by the groups of one cut or two that all of them are in; training and control records."""
 
     column: str
     label: str
@@ -99,11 +95,7 @@ def groups(context: Context) -> list[Group]:
 
 
 def _crossed(context: Context) -> Iterator[Group]:
-    """Subgroups by two columns, large enough on both sides, such as women in the oldest quarter.
-
-    Of the quasi-identifiers, where there are any: what an attacker may know of a group. Otherwise of all columns, the
-    first :data:`CROSSED` of them.
-    """
+    """Subgroups by two columns, such as women in the oldest quarter: of the quasi-identifiers, or some columns."""
     known = [int(at) for at in context.encoding.positions(context.schema.quasi_identifiers)]
     columns = (known or list(range(len(context.encoding.columns))))[:CROSSED]
     for first, second in itertools.combinations([_by_column(context, at) for at in columns], 2):
@@ -181,11 +173,7 @@ def _members(context: Context, rows: tuple[Array, Array], chosen: Sequence[Group
 
 
 def in_full(context: Context) -> tuple[People, set[tuple[str, str]]]:
-    """Records of subgroups that are thinly sampled, and their names.
-
-    Subgroups by one column come first, the smallest ones first, and together no more records than the sample has. None
-    where all people are queried.
-    """
+    """Records of thinly sampled subgroups, as many as the sample has at most, and the names of these subgroups."""
     asked = context.asked_people
     room = [len(rows) for rows in asked]
     masks = np.zeros(len(context.train), dtype=bool), np.zeros(len(context.encoded("control")), dtype=bool)
@@ -228,11 +216,7 @@ class Exposed(NamedTuple):
 
 
 def exposed(context: Context, unseen: int) -> list[Exposed]:
-    """The most exposed 5 % and 1 % by each ranking, of training people and of people never seen.
-
-    The shares are the same on both sides, and each is large enough for ``min_cell`` training people and ``unseen``
-    people never seen: one share where these are too few, none where there are not so many people.
-    """
+    """The most exposed 5 % and 1 %, or as many as tests need, by each ranking, of training people and others."""
     parts, least = (context.whole("train"), context.whole("control")), (context.options.min_cell, unseen)
     enough = max(few / max(_persons(context, part), 1) for part, few in zip(parts, least, strict=True))
     shares = sorted({max(share, enough) for share in OUTLIERS if enough <= 1})

@@ -229,11 +229,7 @@ def known_rows(context: Context, at: int) -> tuple[Array, Array]:
 
 
 def _forest_guesses(inputs: Array, output: Array, asked: list[Array], classify: bool, seed: int) -> list[Array]:
-    """Predictions of one random forest for several sets of records.
-
-    Its trees are fitted a few at a time. One random state runs through all batches, so the trees are those of a forest
-    fitted at once.
-    """
+    """Predictions of one random forest, whose trees are fitted a few at a time with one random state."""
     from sklearn.ensemble import RandomForestClassifier, RandomForestRegressor
 
     state = np.random.RandomState(seed)

@@ -299,11 +299,7 @@ def _accusation(train: Array, control: Array, share: float, confidence: float) -
 
 
 def _hits(train: Array, control: Array, share: float) -> tuple[float, float]:
-    """Numbers of accused training people and people never seen.
-
-    Both sides count alike, whatever their sizes. Of people with the same score at the threshold, such as those whose
-    records are copied, equal parts of both sides are accused.
-    """
+    """Accused training people and people never seen: both sides count alike, and equal parts at the threshold."""
     both = np.concatenate([train, control])
     mass = np.concatenate([np.full(len(side), 0.5 / len(side)) for side in (train, control)])
     order = np.argsort(-both, kind="stable")

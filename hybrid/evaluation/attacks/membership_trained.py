@@ -61,11 +61,7 @@ def rows_of_people(context: Context) -> tuple[list[Array], Array]:
 
 
 def observer_of_people(context: Context, people: Sequence[Array]) -> Callable[[Table], Array]:
-    """Observation of synthetic people: shape (n_people, features).
-
-    Of each person the row least like others is observed (:func:`observer`); of linked people also that in every table
-    below, 0 where the person has none.
-    """
+    """Observation (:func:`observer`) of each person's row least like others, also in each table below; 0 without."""
     first = np.array([rows[0] for rows in people], dtype=np.int64)
     train, table = context.train, context.table
     own = observer(context, train.take(first))
@@ -306,11 +302,7 @@ def _side(values: Array, exposed: int, targets: Targets) -> Array:
 
 
 def chosen_people(context: Context) -> tuple[list[Array], Array, int]:
-    """The pool, and the people of it who are attacked.
-
-    Rows of the training table of each person of the pool, and positions in the pool: the most exposed, then random
-    others. A person is as exposed as the row least like others (:func:`~.vulnerability.unlike_others`).
-    """
+    """Rows of each person of the pool, and positions in it of the most exposed, then of random others; their number."""
     options, rng = options_of(context), context.random("pool")
     rows, unlike = rows_of_people(context)
     pool = [rows[at] for at in rng.permutation(len(rows))[: options.pool]]

@@ -108,11 +108,7 @@ def attacked(
 def attacked_people(
     context: Context, train: Array, control: Array, rows: tuple[Array, Array] | None = None
 ) -> Attack | NotComputable:
-    """The attack on records, whose interval is one of persons.
-
-    Records of one person are no independent attempts. Each has its success, or the probability of it, 0..1; by default
-    the records are those that searches query.
-    """
+    """The attack on records (by default those that searches query), with an interval of persons, not of records."""
     clusters = context.clusters(*(context.asked_people if rows is None else rows))
     worth = None
     if clusters is not None:

@@ -165,11 +165,7 @@ def success(tables: Tables, predicates: Predicates, confidence: float) -> Attack
 
 
 def _independent(singled: Array, about: Array, found: Array) -> float:
-    """Number of independent predicates that these are worth.
-
-    Those about one person succeed or fail together. ``singled`` is the probability that each fits exactly one person,
-    ``about`` the table's person that it is about, and ``found`` one whom it fits (-1: none).
-    """
+    """Number of independent predicates that these are worth: those about one person succeed or fail together."""
     alone = np.where(found < 0, found.max(initial=0) + 1 + np.arange(len(found)), found)
     rate, error = float(singled.mean()), clustered_error(singled, about, alone)
     rows = float(len(np.unique(about)))

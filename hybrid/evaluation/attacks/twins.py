@@ -108,11 +108,7 @@ def authenticity(context: Context) -> Measure:
 
 
 def _nearest_person(context: Context, part: Part, space: Space) -> tuple[Array, Array]:
-    """Distance and position of the nearest training record of another person.
-
-    Of each queried record; shapes (n_asked,). Other records of the same person are left out, which people never seen do
-    not have in the training records either.
-    """
+    """Distance and position of each queried record's nearest training record of another person; (n_asked,)."""
     plain, own = space is context.space, part.role == "train"
     if plain and not (own and context.has_persons("train")):
         whole = context.whole("train")

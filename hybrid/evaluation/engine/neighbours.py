@@ -113,11 +113,7 @@ def within(
 def linked(
     spaces: tuple[Space, Space], queries: tuple[Columns, Columns], references: tuple[Columns, Columns], k: int
 ) -> Array:
-    """True where nearest references in two spaces share a record.
-
-    Of each query; shape (n,), bool. The nearest are all references at most as far as the k-th nearest: ties are sets,
-    so that the order of the references does not matter.
-    """
+    """True where the nearest references (all as far as the k-th at most) of a query in two spaces share a record."""
     from hybrid.evaluation.engine import search_kernels
 
     reach = [
@@ -222,11 +218,7 @@ def _infer_left_out(queries: Columns, references: Columns, secrets: Array, truth
 def _infer(
     queries: Columns, references: Columns, truth: Secrets, guess: Secrets, squared: bool, scale: float
 ) -> Guesses:
-    """Guess secrets from the nearest references in all columns.
-
-    ``ties`` has shape (n,). Equal references are one group, in which the guesses of every secret are sorted: those that
-    are right are counted, not compared.
-    """
+    """Guess secrets from the nearest references in all columns, of which equal ones are counted, not compared."""
     from hybrid.evaluation.engine import search_kernels
 
     firsts, group = _distinct(references)

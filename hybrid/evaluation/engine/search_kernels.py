@@ -166,11 +166,7 @@ def linked(
     qa: Any, ra: Any, sa: Any, reach_a: Array, qb: Any, rb: Any, sb: Any, reach_b: Array, scale: float,
     start: int, stop: int, out: Array
 ) -> None:  # fmt: skip
-    """Find queries with a common near reference in two Gower spaces.
-
-    The reference is within ``reach_a`` of the query in one space and within ``reach_b`` in the other. Both spaces have
-    the references in the same order.
-    """
+    """Find queries with a reference within ``reach_a`` in one Gower space and within ``reach_b`` in the other."""
     n, nodes = ra.codes.shape[1], sa.low.shape[0]
     columns = max(qa.numbers.shape[0] + qa.codes.shape[0], qb.numbers.shape[0] + qb.codes.shape[0])
     of_node_a, of_node_b = np.empty(nodes, dtype=np.float32), np.empty(nodes, dtype=np.float32)
@@ -207,11 +203,7 @@ def linked(
 def within(
     q: Any, r: Any, s: Any, squared: bool, own: Array, reach: Array, scale: float, start: int, stop: int, out: Array
 ) -> None:  # fmt: skip
-    """Count the references of some queries within a distance of each.
-
-    The references ``r`` are sorted; ``own[i]`` is left out. ``reach`` (n,), like ``out``: squared distances if
-    ``squared``.
-    """
+    """Count the sorted references ``r`` within ``reach`` (squared if ``squared``) of some queries, but ``own[i]``."""
     n, nodes = r.codes.shape[1], s.low.shape[0]
     columns = q.numbers.shape[0] + q.codes.shape[0]
     of_node, of_leaf = np.empty(nodes, dtype=np.float32), np.empty(NODE, dtype=np.float32)

@@ -41,11 +41,7 @@ def one_thread(rows: int, models: bool = False) -> Iterator[None]:
 
 @contextmanager
 def one_thread_each(models: bool) -> Iterator[None]:
-    """Keep libraries on one thread while threads of ours work.
-
-    Whatever the number of rows. The limits are those of the whole process: threads that set and restore them on their
-    own would leave each other's.
-    """
+    """Keep libraries on one thread while threads of ours work, which would leave each other's limits."""
     global _holders
     with _limited(1, models):
         with _holds:

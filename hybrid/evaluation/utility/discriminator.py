@@ -43,11 +43,7 @@ def _of_persons(persons: Sequence[Array], rng: np.random.Generator) -> Array:
 
 
 class ToldApart(NamedTuple):
-    """Rows of both sides, equally many, with their scores.
-
-    ``scores``: out-of-fold probability of being synthetic; ``labels``: 1 for synthetic, 0 for real; shape (n,) each,
-    the real rows first. ``rows``: positions in the real table and in the judged one.
-    """
+    """Equally many real and synthetic rows, with labels, out-of-fold chances of being synthetic, and positions."""
 
     scores: Array
     labels: Array

@@ -198,11 +198,7 @@ def _beside_random(
 
 
 def _conjunctions(context: Context, rows: Array, widths: Sequence[int], name: str) -> Predicates:
-    """Distinct conjunctions about these rows that fit one row alone.
-
-    Over at random one of the ``widths`` numbers of columns of a random row: the category, or the interval of equal
-    width that holds the number.
-    """
+    """Distinct conjunctions that fit one row alone, over one of the ``widths`` of random columns of these rows."""
     index, rng = tables_of(context).table, context.random(name)
     p, widest = len(context.encoding.columns), max(widths)
     intervals = [_interval_ends(context, c) for c in range(p)]
@@ -224,11 +220,7 @@ def _conjunctions(context: Context, rows: Array, widths: Sequence[int], name: st
 
 
 def _interval_ends(context: Context, c: int) -> tuple[Array, Array]:
-    """Least and largest rank of the interval around each rank.
-
-    Each has a last entry for missing, -1. Categories are their own; numbers are in one of equally wide intervals of the
-    judged table's range.
-    """
+    """Least and largest rank of the interval around each rank, last of missing (-1); categories are their own."""
     count = int(context.encoding.cardinality[c])
     own = np.append(np.arange(count), -1)
     if not context.encoding.continuous[c]:

@@ -117,11 +117,7 @@ def _standardized(learned: Array, member: Array, tried: Array, row: float) -> tu
 
 
 def _guesses(inputs: Array, label: Array, asked: Array, seed: int) -> Array:
-    """Probability that each possible secret is guessed.
-
-    The most likely one, one of them by chance where several are. ``asked``: (n, n_values, n_sets); result (n,
-    n_values).
-    """
+    """Probability that each possible secret is guessed, the most likely or one of these; (n, n_values)."""
     with one_model:
         forest = forest_of(seed).fit(inputs, label)
         likely = np.round(forest.predict_proba(asked.reshape(-1, asked.shape[-1]))[:, 1], 9)

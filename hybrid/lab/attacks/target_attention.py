@@ -157,12 +157,7 @@ def target_attention(context: Context) -> Outcome:
 
 
 def nearest(rows: Rows, times: Array, person: Rows) -> tuple[Rows, Array]:
-    """The person, then the rows nearest to it.
-
-    With multiplicity and distance of each.
-
-    Shapes (n, ...) and (n, 2), n at most :data:`NEAREST` + 1. The person has multiplicity 1 and distance 0.
-    """
+    """The person, then at most :data:`NEAREST` rows nearest to it, with multiplicity and distance of each."""
     distances = rows.distances_to(person)
     chosen = np.argsort(np.round(distances, 9), kind="stable")[:NEAREST]
     near = rows.take(chosen)

@@ -126,11 +126,7 @@ class StatedBound:
 
 
 def play(sides: tuple[Array, Array], bound: Bound, confidence: float) -> Tally:
-    """Choose an event on the first halves of the runs, and count it on the others.
-
-    Of the runs on the table with the canary, and on the one without it: facts, shapes (n_runs, n_facts), two runs or
-    more.
-    """
+    """Choose an event on the first halves of the runs of both tables, and count it on the others; (n_runs, n_facts)."""
     middles = [len(side) // 2 for side in sides]
     event = _best((sides[0][: middles[0]], sides[1][: middles[1]]), bound, confidence)
     left = [side[middle:] for side, middle in zip(sides, middles, strict=True)]

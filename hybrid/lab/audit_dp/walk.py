@@ -264,11 +264,7 @@ def _random(walk: Walk, n: int, rng: np.random.Generator) -> Codes:
 
 
 def _played(walk: Walk, each: Codes, rng: np.random.Generator) -> tuple[Mask, Numbers]:
-    """One run, with each canary or without it.
-
-    Presence (n,) and facts (n, n_facts): how much more often than the other people alone explain the canary's values,
-    and pairs of them, were released.
-    """
+    """One run: who was in, and how much more often than others explain each canary's values, and pairs, came out."""
     present = rng.random(len(each)) < 0.5
     others = _random(walk, _OTHERS_PER_VALUE * max(len(one.values) for one in walk.letters), rng)
     used = np.repeat(np.flatnonzero(present), walk.stated.rows)

@@ -25,11 +25,7 @@ MOST = 8.0
 
 
 class Coded(NamedTuple):
-    """Records as a network reads them.
-
-    ``numbers`` (n, a) float64, standardized, 0 where hidden or missing; ``absent`` (n, a) float64, 1 there; ``tokens``
-    (n, b) int64.
-    """
+    """Records as a network reads them: standardized numbers, 1 where they are absent, and tokens."""
 
     numbers: Array
     absent: Array
