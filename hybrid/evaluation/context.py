@@ -142,27 +142,12 @@ class Before(NamedTuple):
 
 
 class Context:
-    """The tables of one stage and what is derived from them.
+    """The tables of one stage, without identifiers, and what is derived from them.
 
-    Parameters
-    ----------
-    train : Table
-        The original training rows, suppressed ones included: the people at risk. No identifiers.
-    control : Table or None
-        Records that no generator has seen.
-    table : Table
-        The stage's table, whose release is judged.
-    options : EvaluateOptions
-        What to measure.
-    seed : int
-        Root of every metric's random stream.
-    share : callable
-        ``share(key, compute)`` gives a result that depends on train and control only, as they are coded here: the
-        one computed earlier under the key, or that of ``compute()``. By default nothing is shared.
-    progress : Progress
-        Called for every training.
-    making : Making
-        How the table was made.
+    ``train``: the original training rows, suppressed ones included, which are the people at risk; ``control``: records
+    that no generator has seen; ``table``: what is judged. ``seed``: root of every metric's random stream. ``share(key,
+    compute)`` gives a result that depends on train and control only, as they are coded here: the one computed earlier
+    under the key, or that of ``compute()``. ``progress`` is called for every training.
     """
 
     def __init__(

@@ -368,6 +368,9 @@ def _attack(context: Context, column: str, attacked: Attacked) -> Outcome:
     return measured(attacked_people(context, train, control), **details)
 
 
+_from_quasi = partial(
+    attack, needs=("control", "quasi_identifiers"), per="secret", knows="quasi-identifiers", by_default=False
+)
 METRICS = (
     attack(
         gtcap,
@@ -385,38 +388,26 @@ METRICS = (
         unit="share of people",
         printed=("HitR",),
     ),
-    attack(
+    _from_quasi(
         zcap,
         "inference",
         "How much more often rows with exactly a person's quasi-identifiers show the secret of training people "
         "than of people never seen.",
-        needs=("control", "quasi_identifiers"),
-        per="secret",
         mechanism="uniqueness",
-        knows="quasi-identifiers",
-        by_default=False,
         printed=("ZCAP",),
     ),
-    attack(
+    _from_quasi(
         gcap,
         "inference",
         "How much more often the rows that differ least from a person's quasi-identifiers show the secret of "
         "training people than of people never seen.",
-        needs=("control", "quasi_identifiers"),
-        per="secret",
-        knows="quasi-identifiers",
-        by_default=False,
         printed=("GCAP",),
     ),
-    attack(
+    _from_quasi(
         air,
         "inference",
         "How much more often the row nearest to a person's quasi-identifiers tells the secret of training people "
         "than of people never seen.",
-        needs=("control", "quasi_identifiers"),
-        per="secret",
-        knows="quasi-identifiers",
-        by_default=False,
         printed=("AIR",),
     ),
 )

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import replace
+from functools import partial
 
 import numpy as np
 
@@ -261,6 +262,7 @@ def _too_few(differ: str) -> NotComputable:
 
 
 _NO_SECRET = NotComputable("no column is declared as a secret", lacks="secret")
+_of_lone_people = partial(attack, copy=1.0, by_default=False, unit="share of people")
 METRICS = (
     indicator(
         copied_identifiers,
@@ -291,31 +293,22 @@ METRICS = (
         needs=("quasi_identifiers",),
         mechanism="exact",
     ),
-    attack(
+    _of_lone_people(
         lone_copies,
         "singling out",
         "How many training people whom nobody equals are, beyond chance, repeated in every column.",
-        copy=1.0,
-        by_default=False,
         mechanism="exact",
-        unit="share of people",
     ),
-    attack(
+    _of_lone_people(
         lone_near_copies,
         "singling out",
         "How many training people beside whom nobody lies have, beyond chance, a near copy in the table.",
-        copy=1.0,
-        by_default=False,
-        unit="share of people",
     ),
-    attack(
+    _of_lone_people(
         lone_secrets,
         "singling out",
         "How many training people have, beyond chance, quasi-identifiers and secrets in the table that only they have.",
-        copy=1.0,
-        by_default=False,
         needs=("control", "quasi_identifiers"),
         mechanism="exact",
-        unit="share of people",
     ),
 )

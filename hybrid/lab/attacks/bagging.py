@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import NamedTuple
 
 import numpy as np
@@ -111,10 +112,7 @@ def _worse(context: Context, learned: Trained, tested: Trained, scores: list[Sco
         "accuracy": float(np.mean(right)),
         "interval": "simultaneous over 2",
     }
-    chosen = made[top]
-    return Measure(
-        chosen.value, chosen.low, chosen.high, 0.5, chosen.n, chosen.details | more, chosen.excess, together=2
-    )
+    return replace(made[top], details=made[top].details | more, together=2)
 
 
 BEFORE = "membership_trained"

@@ -34,7 +34,7 @@ from hybrid.evaluation.engine.encoding import Encoded
 from hybrid.evaluation.engine.intervals import difference
 from hybrid.evaluation.engine.threads import one_model
 from hybrid.evaluation.families import attack, indicator
-from hybrid.evaluation.measure import Lacking, Measure, NotComputable, Outcome
+from hybrid.evaluation.measure import Measure, NotComputable, Outcome
 from hybrid.evaluation.options import TORCH_HINT
 from hybrid.evaluation.price import Price
 from hybrid.evaluation.utility.models import boosting, features, filled
@@ -346,7 +346,8 @@ def _of_column(context: Context, column: str) -> Outcome:
     return in_space(context, partial(inferred, secret=column))
 
 
-_NEEDS: tuple[Lacking, ...] = ("control", "encoder")
+_attack_in_space = partial(attack, needs=("control", "encoder"), mechanism="embedding")
+_indicator_in_space = partial(indicator, needs=("control", "encoder"), mechanism="embedding")
 BEFORE = "privacy_score"
 PRICES = {
     "cl_singling_out": Price(searches=1.0, cells=1.5),
@@ -357,72 +358,58 @@ PRICES = {
     "cl_membership": Price(searches=1.0),
 }
 METRICS = (
-    attack(
+    _attack_in_space(
         partial(in_space, measure=several_columns),
         "singling out",
         "How much more often several values of an outlying row describe exactly one training person than one "
         "person never seen.",
         name="cl_singling_out",
         copy=1.0,
-        needs=_NEEDS,
-        mechanism="embedding",
     ),
-    attack(
+    _attack_in_space(
         partial(in_space, measure=one_column),
         "singling out",
         "How much more often one rare value of an outlying row describes exactly one training person than one "
         "person never seen.",
         name="cl_singling_out_univariate",
         copy=1.0,
-        needs=_NEEDS,
-        mechanism="embedding",
     ),
-    attack(
+    _attack_in_space(
         partial(in_space, measure=linked),
         "linkability",
         "How much more often the table links two partial records of one training person than of one person never "
         "seen, by the points of an encoder.",
         name="cl_linkability",
         copy=1.0,
-        needs=_NEEDS,
-        mechanism="embedding",
     ),
-    attack(
+    _attack_in_space(
         _of_column,
         "inference",
         "How much more often this secret is guessed right of training people than of people never seen, by the "
         "points of an encoder.",
         name="cl_inference",
-        needs=_NEEDS,
-        mechanism="embedding",
         per="declared_secret",
     ),
-    indicator(
+    _indicator_in_space(
         partial(in_space, measure=_in_its_space(dcr_share)),
         "The share of rows that lie closer to a training record than to any person never seen among the points "
         "of an encoder; .5 is chance.",
         name="cl_dcr_share",
         no_leak=0.5,
-        needs=_NEEDS,
-        mechanism="embedding",
     ),
-    indicator(
+    _indicator_in_space(
         partial(in_space, measure=_in_its_space(dcr_score)),
         "The share of rows that lie closer to a training record than real people lie to each other among the "
         "points of an encoder.",
         name="cl_dcr_score",
         low=None,
         no_leak=0.0,
-        needs=_NEEDS,
-        mechanism="embedding",
     ),
-    attack(
+    _attack_in_space(
         partial(in_space, measure=_in_its_space(membership)),
         "membership",
         "How well an attacker can find out from the points of an encoder who was in the training data; .5 is guessing.",
         name="cl_membership",
         copy=1.0,
-        needs=_NEEDS,
-        mechanism="embedding",
     ),
 )
