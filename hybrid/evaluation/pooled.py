@@ -22,7 +22,7 @@ from typing import Any
 
 from hybrid.evaluation.attacks.closeness import centred, not_centred
 from hybrid.evaluation.context import Context
-from hybrid.evaluation.engine.intervals import Interval, quantile, simultaneous
+from hybrid.evaluation.engine.intervals import quantile, simultaneous
 from hybrid.evaluation.measure import (
     NOTHING_TO_LEAK,
     Crossed,
@@ -37,6 +37,8 @@ from hybrid.evaluation.metric import Metric
 from hybrid.evaluation.registry import REGISTRY
 from hybrid.evaluation.utility.prediction import fall_in_words
 
+Interval = tuple[float, float, float]
+"""Value, low and high."""
 COPIES = ("identical_match", "hitting_rate")
 """Metrics whose value is a share of copies of training people, whatever control is."""
 LISTED = 20
