@@ -45,18 +45,11 @@ def pareto_front(first: Array, second: Array) -> Array:
     front = np.zeros(len(first), dtype=bool)
     known = np.flatnonzero(np.isfinite(first) & np.isfinite(second))
     order = known[np.lexsort((-second[known], -first[known]))]
-    best, at = -np.inf, 0
-    while at < len(order):
-        # All points of one value on the first axis; the best of them on the second come first.
-        end = at
-        while end < len(order) and first[order[end]] == first[order[at]]:
-            end += 1
-        top = second[order[at]]
-        if top > best:
-            tied = order[at:end]
-            front[tied[second[tied] == top]] = True
-            best = top
-        at = end
+    rises = second[order]
+    # The first of all points of one value on the first axis is the best of them on the second.
+    top = np.searchsorted(-first[order], -first[order])
+    best_before = np.append(-np.inf, np.maximum.accumulate(rises))[top]
+    front[order] = (rises == rises[top]) & (rises > best_before)
     return front
 
 

@@ -140,7 +140,8 @@ def worst(attacks: Mapping[str, Attack | NotComputable], over: str, confidence: 
     single = {name: attack.measure() for name, attack in made.items()}
     top = max(wide, key=lambda name: (wide[name].interval[1], single[name].value, name))
     each = {
-        name: {"value": single[name].value, "low": wide[name].low, "high": wide[name].high, **_rates(single[name])}
+        name: {"value": single[name].value, "low": wide[name].low, "high": wide[name].high}
+        | {key: single[name].details[key] for key in ("attacks", "successes", "train_rate", "control_rate")}
         for name in made
     }
     details = single[top].details | {
@@ -156,7 +157,3 @@ def worst(attacks: Mapping[str, Attack | NotComputable], over: str, confidence: 
     assert low is not None and high is not None
     parts = excesses({name: one.unshrunk for name, one in wide.items() if one.unshrunk is not None}, wide[top].n)
     return Measure(value, low, high, 0.0, wide[top].n, details, (value, low, high), len(made), parts)
-
-
-def _rates(measure: Measure) -> dict[str, Any]:
-    return {name: measure.details[name] for name in ("attacks", "successes", "train_rate", "control_rate")}
