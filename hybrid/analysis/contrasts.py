@@ -51,7 +51,6 @@ class Estimate:
     most: float | None = None
     """One-sided 95 % bounds: a 90 % interval, as tests of equivalence use it (Schuirmann 1987)."""
     seeds: int = 1
-    """How many."""
 
     @property
     def found(self) -> bool:

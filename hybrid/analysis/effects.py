@@ -20,7 +20,6 @@ class LevelEffect:
 
     level: str
     runs: int
-    """Runs behind it."""
     mean: Estimate | None
     """The metric at this level, the other factors as often at each of their levels as in the plan; None where the plan
     confounds this factor with others."""
@@ -41,12 +40,10 @@ class MetricEffects:
     """The effects of all factors on one metric."""
 
     column: str
-    """The metric's column in the results."""
     configurations: int
     seeds: int
     """What the numbers are made from: runs with a value for every seed."""
     main: dict[str, list[LevelEffect]]
-    """Per factor its levels."""
     interactions: dict[tuple[str, str], list[InteractionCell]]
     """Per pair of factors the cells that the plan distinguishes; empty where there are none."""
 

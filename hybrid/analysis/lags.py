@@ -26,7 +26,6 @@ class Lag:
     most: float
     """Its upper bound, 0 or more in the metric's unit: at 95 % together with those of the other concerns."""
     margin: float
-    """Of the concern."""
     others: int
     """Configurations that it was compared with."""
 

@@ -270,9 +270,7 @@ class BestByMetric:
     """The best configuration by one metric."""
 
     column: ResultColumn
-    """The metric."""
     configuration: str
-    """Who has the best mean over the seeds."""
     value: Estimate
     """Its mean. The wide interval holds whichever configuration was chosen: for all of them together."""
     again: float | None

@@ -275,7 +275,6 @@ class Planned:
     stages: dict[str, str]
     """The keys of its stages; equal keys are computed once."""
     cost: TrialCost = field(default_factory=lambda: TrialCost({}))
-    """An estimate of what it takes."""
 
     @property
     def generator(self) -> str:

@@ -155,7 +155,6 @@ class EndedTrial:
 
     row: dict[str, Any]
     peak_bytes: int = 0
-    """Most memory while it ran."""
     packed: bytes | None = None
     """The run folder as a tar file."""
 

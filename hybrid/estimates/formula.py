@@ -29,13 +29,11 @@ class ModelFormula:
     """A model by the names of its columns."""
 
     text: str
-    """As it was written."""
     outcome: str
     """Column that is explained; of survival times, the column that says whether the event occurred."""
     predictors: tuple[str, ...]
     """Columns that explain it; none for a mean or a share."""
     time: str | None = None
-    """Column of survival times."""
 
     @classmethod
     def parse(cls, text: str) -> Self:
@@ -91,7 +89,6 @@ class Design:
     """A formula, fitted to the columns of a table: the same coefficients for every table."""
 
     formula: ModelFormula
-    """The model."""
     model: Model
     """linear for numbers and for shares (``OUTCOME ~ 1``), logistic for two values, cox for survival times."""
     event: object

@@ -23,7 +23,6 @@ class Fit:
     """Coefficients of a model."""
 
     names: tuple[str, ...]
-    """Of the coefficients."""
     estimates: Array
     variances: Array
     """Coefficients and their squared standard errors; shape (p,)."""

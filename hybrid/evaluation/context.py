@@ -38,7 +38,6 @@ class KeptModel:
     """A kept model that made a stage's table."""
 
     generator: str
-    """Who trained it."""
     ask: Ask | None
     """Asks the model about single records, beside those of other people of the population; None: it cannot be asked."""
     untried: str = ""

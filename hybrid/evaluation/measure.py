@@ -199,9 +199,7 @@ class Crossed:
     """Share of copies in a released table, beside the tables of the folds by which it was judged."""
 
     metric: str
-    """What is counted."""
     folds: int
-    """Number of folds."""
     released: float
     low: float
     """Share in the released table, with the low end of its interval."""

@@ -73,7 +73,6 @@ class TrustLeague(BaseModel):
     form: Literal["hybrid-league/1"] = Field(alias="schema")
     """Version of the file's format."""
     name: str
-    """Title of the laboratory."""
     tables: tuple[str, ...]
     """Tables that the metrics were tried on."""
     metrics: tuple[_Entry, ...]

@@ -55,9 +55,7 @@ class OrderAgreement:
     """Spearman's rank correlation, over metrics, of the share of trials that noticed the leak; None where all metrics
     are level."""
     metrics: int
-    """Number of metrics compared."""
     moved: tuple[Move, ...]
-    """Metrics whose rank changes most."""
 
 
 def transfers(tracks: Mapping[tuple[str, str], Sequence[Track]], silent: Sequence[Key]) -> tuple[OrderAgreement, ...]:
@@ -170,7 +168,6 @@ class Entry:
     cpu_seconds: float
     """Median over all trials; NaN for a number as printed."""
     judged: tuple[Judged, ...]
-    """Its tracks."""
     drift: Drift | None
     """Largest change of its number with the size of the table; None where size was not varied."""
     retention: Mapping[str, float]
@@ -215,7 +212,6 @@ class League:
     silent: tuple[Key, ...]
     """Series in which no metric noticed anything."""
     transfers: tuple[OrderAgreement, ...]
-    """Where the order of the metrics holds."""
     uncompared: tuple[Pair, ...]
     """Metrics without an excess."""
 

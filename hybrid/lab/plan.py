@@ -184,7 +184,6 @@ class GivenTable:
     not_computable: Mapping[str, str] = field(default_factory=dict)
     """Why metrics gave no number."""
     notes: Sequence[str] = ()
-    """On the files."""
 
     @property
     def has_control(self) -> bool:

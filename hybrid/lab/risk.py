@@ -26,7 +26,6 @@ class Level:
     """One position of a dial."""
 
     value: float
-    """As the dial shows it."""
     settings: Mapping[str, Any]
     """Dotted keys of the run configuration that make the table."""
 
@@ -38,7 +37,6 @@ class Series:
     name: str
     """Distinguishes the series of a risk model, such as the generator; empty where there is one."""
     dial: str
-    """Name of the dial."""
     scale: Scale
     """share: values of the dial are shares of leaked records; order: only the order of the levels is known; none: no
     level is known to leak more than another, and there is no verdict."""
@@ -53,14 +51,11 @@ class RiskModel:
     """Source of tables with a known leak."""
 
     name: str
-    """Its key in a plan."""
     title: str
     sentence: str
     """Its heading and explanation."""
     Options: type[Options] = Options
-    """Its section of a plan."""
     series: Callable[[Any], Sequence[Series]] = lambda _: ()
-    """Trials of that section."""
 
 
 def leak(share: float, **keys: Any) -> dict[str, Any]:

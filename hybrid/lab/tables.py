@@ -58,11 +58,9 @@ class Amount:
     seeds: tuple[int, ...]
     """Every level of every leak is planted once with each."""
     null_seeds: int
-    """Further trials without a leak."""
     rows: int | None = None
     """Rows of every table, at most."""
     leaks: tuple[LeakName, ...] = tuple(LEAKS)
-    """Kinds of leak."""
 
 
 SCALES: dict[str | None, Amount] = {
@@ -80,7 +78,6 @@ class TablesPlan:
     name: str
     """What the synthetic table is called."""
     audited: Audited
-    """The tables."""
     evaluate: EvaluateOptions
     """How the metrics are computed, and which if it names any."""
     scale: str | None = None

@@ -24,11 +24,8 @@ class Cell:
 
     data: str
     risk: str
-    """Names of the table and of the risk model."""
     series: Series
-    """The dial."""
     position: int
-    """Of the level, from 0."""
     configuration: str
     """Name of the configuration that makes the table; cells may share one."""
 

@@ -43,9 +43,7 @@ class Track:
     risk: str
     series: Series
     contestant: str
-    """What was measured on what."""
     curve: ExcessCurve
-    """The numbers."""
     power: tuple[float, ...]
     """Share of trials that noticed the leak, per level with one, made to rise."""
     sensitivity: Sensitivity

@@ -47,7 +47,6 @@ class Budget:
     rows: int
     """Rows of a person that are used, at most."""
     parts: tuple[BudgetPart, ...]
-    """Everything that read records."""
 
     def __post_init__(self) -> None:
         if self.spent_delta > self.delta * (1 + _EQUAL):

@@ -153,7 +153,6 @@ class EncodedTable:
     """A table as codes of private domains."""
 
     domains: tuple[Domain, ...]
-    """Of each column."""
     columns: tuple[Codes, ...]
     """States; shape (n_rows,), int32."""
     n_rows: int

@@ -137,13 +137,11 @@ class Tuned:
     targets: tuple[str, ...]
     """Columns whose prediction was measured."""
     people: int
-    """Training people."""
     has_control: bool
     """Whether control people were set apart."""
     has_rule: bool
     """Whether the policy says what the attack may find out."""
     cpu_seconds: float
-    """Spent by this call."""
 
     def setting(self, name: str) -> Setting:
         """A setting by its name."""

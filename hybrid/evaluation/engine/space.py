@@ -55,7 +55,6 @@ class Space(NamedTuple):
     center: Array
     scale: Array
     weights: Array
-    """Of the categorical columns."""
     squared: bool
 
     def place(self, table: Encoded) -> Columns:

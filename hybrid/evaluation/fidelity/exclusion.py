@@ -31,7 +31,6 @@ class Shortfall(NamedTuple):
     column: str
     group: str
     people: int
-    """Training people of the group."""
     share: float
     """Share of the training people, 0..1."""
     share_there: float

@@ -34,7 +34,6 @@ class GroupAgreement:
     group: str
     """The column, and its values."""
     estimates: int
-    """Estimates that were compared."""
     overlap: float
     """Mean overlap of their intervals, 0..1."""
     reference: float | None
@@ -43,7 +42,6 @@ class GroupAgreement:
     kept: int
     """Coefficients, and those about which both lead to the same conclusion."""
     worst: ComparedEstimate
-    """The estimate that differs most."""
 
 
 def agreement_of_groups(context: Context, formulas: Sequence[ModelFormula]) -> list[GroupAgreement]:

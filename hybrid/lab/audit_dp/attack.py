@@ -47,13 +47,10 @@ class BudgetAttack:
     quantity: Quantity
     """What is bounded: epsilon at ``delta``, or rho of zero-concentrated differential privacy but for ``delta``."""
     stated: float
-    """The stated bound."""
     delta: float
-    """Of the statement."""
     lower: float
     """The quantity is at least this, with the audit's confidence."""
     detail: str
-    """Counts behind the bound."""
 
     @property
     def refutes(self) -> bool:
@@ -101,7 +98,6 @@ class Tally:
     runs: tuple[int, int]
     """Runs with the event and all runs: on the table where it was expected more often, and on the other."""
     detail: str
-    """The same in words."""
 
 
 @dataclass(frozen=True)

@@ -55,7 +55,6 @@ class Played:
     """With the canary, and without it; shape (n_plays, n_facts)."""
     rho: float
     delta: float = 0.0
-    """Of the account."""
 
 
 @dataclass(frozen=True)

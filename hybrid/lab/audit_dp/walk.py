@@ -115,7 +115,6 @@ class Stated:
 
     epsilon: float
     delta: float
-    """For one person more or less."""
     rho: float | None = None
     """Budget in zero-concentrated differential privacy, which holds but for ``rho_delta``; None: there is none."""
     rho_delta: float = 0.0
@@ -153,7 +152,6 @@ class Pair:
     canary: Codes
     """Position of each value, -1 if missing; shape (n_columns,)."""
     rows: int
-    """Rows of the canary."""
 
 
 @dataclass(frozen=True)
