@@ -194,9 +194,8 @@ class Context:
 
     @property
     def retrain(self) -> RetrainOptions:
-        """Options of the attacks with trainings; they are there where such an attack is made."""
-        assert self.options.retrain is not None
-        return self.options.retrain
+        """Effort of attacks with trainings; the defaults where none is configured."""
+        return self.options.retrain or RetrainOptions()
 
     @property
     def schema(self) -> Schema:

@@ -22,7 +22,7 @@ import numpy as np
 import pandas as pd
 
 from hybrid.base.arrays import Array
-from hybrid.evaluation.attacks.retraining import by_frequency, options_of, ordered, places, retrained, with_places
+from hybrid.evaluation.attacks.retraining import by_frequency, ordered, places, retrained, with_places
 from hybrid.evaluation.attacks.vulnerability import unlike_others
 from hybrid.evaluation.context import Context
 from hybrid.evaluation.engine.intervals import Interval, auc, clustered_error, placements, simultaneous
@@ -48,7 +48,7 @@ def rows_of_people(context: Context) -> tuple[list[Array], Array]:
     Of each person the row least like others comes first (:func:`~.vulnerability.unlike_others`), and people come in an
     order of their content. The second is -inf for rows that searches do not ask about.
     """
-    options = options_of(context)
+    options = context.retrain
     order, whole = context.encoded("train").order, context.whole("train")
     person = person_groups(context.train.persons)
     unlike = np.full(len(order), -np.inf)
@@ -303,7 +303,7 @@ def _side(values: Array, exposed: int, targets: Targets) -> Array:
 
 def chosen_people(context: Context) -> tuple[list[Array], Array, int]:
     """Rows of each person of the pool, and positions in it of the most exposed, then of random others; their number."""
-    options, rng = options_of(context), context.random("pool")
+    options, rng = context.retrain, context.random("pool")
     rows, unlike = rows_of_people(context)
     pool = [rows[at] for at in rng.permutation(len(rows))[: options.pool]]
     ranked = np.argsort([-unlike[mine[0]] for mine in pool], kind="stable")
@@ -322,7 +322,7 @@ def trainings_of(context: Context) -> Trainings:
 
 
 def _train(plain: Context, context: Context) -> Trainings:
-    options, rng = options_of(context), context.random("halves")
+    options, rng = context.retrain, context.random("halves")
     pool, attacked, exposed = chosen_people(plain)
     inside = rng.permuted(np.tile(np.arange(len(pool)) < len(pool) // 2, (options.halves, 1)), axis=1)
     rows = np.concatenate(pool)
@@ -366,7 +366,7 @@ def _attacked(seen: Array, member: Array, exposed: int, pool: int, context: Cont
     """Success of the attacker with the trainings so far; none with too few of them, or of people."""
     scores: dict[Targets, Array] = {}
     auc: dict[Targets, Interval] = {}
-    confidence = simultaneous(context.options.confidence, len(looks(options_of(context))))
+    confidence = simultaneous(context.options.confidence, len(looks(context.retrain)))
     for targets in TARGETS:
         members = _side(member, exposed, targets)
         if len(seen) >= LEAST_TRAININGS and members.shape[1] >= LEAST_PEOPLE:
@@ -383,7 +383,7 @@ def _success(context: Context, targets: Targets) -> Outcome:
         return NotComputable(reason, "too_few")
     if targets not in found.auc:
         return NotComputable(f"the time allowed for {len(member)} trainings of {LEAST_TRAININGS}", "timed_out")
-    options, auc = options_of(context), found.auc[targets]
+    options, auc = context.retrain, found.auc[targets]
     rng = context.random(f"intervals of {targets} people")
     shares = found_at(found.scores[targets], member, FALSE_ALARMS, context.options.confidence, rng)
     details: dict[str, object] = {

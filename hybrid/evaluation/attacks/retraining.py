@@ -50,17 +50,12 @@ def most_rows(options: RetrainOptions, metrics: Iterable[Metric]) -> int:
     return max(options.rows if names - pooled else 0, options.pool // 2 if pooled else 0)
 
 
-def options_of(context: Context) -> RetrainOptions:
-    """Effort of attacks with training; the defaults where none is configured."""
-    return context.options.retrain or RetrainOptions()
-
-
 def retrained(
     context: Context, step: str, count: int, build: Callable[[int], Table], rng: np.random.Generator
 ) -> Iterator[tuple[int, Table]]:
     """Number and synthetic table of each of ``count`` trainings, or of as many as the time allows."""
     assert context.making.again is not None
-    limit, started = options_of(context).seconds, time.monotonic()
+    limit, started = context.retrain.seconds, time.monotonic()
     for i in range(count):
         if limit is not None and time.monotonic() - started > limit:
             return
@@ -93,7 +88,7 @@ def with_places(table: Table, order: Order) -> Table:
 
 def ordered(context: Context) -> Context:
     """Context in which columns with a declared order are numbers; the same one where no order is declared."""
-    order = {} if context.options.retrain is None else context.options.retrain.ordinal
+    order = context.retrain.ordinal
     if not order:
         return context
 
