@@ -51,7 +51,7 @@ REASONS: dict[Lacking, tuple[Callable[[Context], bool], str]] = {
     ),
     "model": (lambda of: of.making.model is not None, "no trained model of this table is kept"),
 }
-"""Needs that a table or its making meets, in the order in which they are asked for, and what is said where it does not."""
+"""Needs that a table or its making meets, in the order in which they are asked, and what is said where it does not."""
 MIN_ROWS = 10
 """Tables with fewer rows are not measured."""
 
