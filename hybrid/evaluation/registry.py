@@ -45,7 +45,6 @@ MODULES: tuple[ModuleType, ...] = tuple(
         "attacks.membership_whitebox",
         "utility.prediction",
         "utility.discriminator",
-        "utility.queries",
         "utility.analyses",
         "utility.c2st",
         "utility.by_group",
