@@ -98,10 +98,9 @@ def against_baseline(results: Results) -> list[PairedDifference]:
 
 
 def relative_change(ours: float, alone: float, sign: int, least: float) -> float | None:
-    """Relative change of a metric from the generator alone to the pipeline (thesis, eq. 5.3), in per cent.
+    """Relative change from the generator alone to the pipeline in per cent, positive being better (thesis, eq. 5.3).
 
-    100 (ours - alone) / alone, times ``sign``: positive is better, as in tables A.1 to A.4 of the thesis. None where
-    ``alone`` is smaller than ``least``: the ratio has no meaning then.
+    None where ``alone`` is smaller than ``least``: the ratio has no meaning then.
     """
     return None if abs(alone) < least else sign * 100 * (ours - alone) / alone
 

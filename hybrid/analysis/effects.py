@@ -112,10 +112,9 @@ def metric_effects(
     within: Range = (None, None),
     metrics: int = 1,
 ) -> MetricEffects:
-    """Main effects and two-way interactions on one metric.
+    """Main effects and two-way interactions on one metric, values of shape (n_configurations, n_seeds), NaN for none.
 
-    Values have the shape (n_configurations, n_seeds), NaN where a run has none. ``models`` is filled here, for metrics
-    with the same gaps; main effects of so many ``metrics`` are tested together.
+    ``models`` is filled here, for metrics with the same gaps; main effects of so many ``metrics`` are tested together.
     """
     rows, seeds = complete(values)
     whole = values[np.ix_(rows, seeds)]

@@ -37,11 +37,7 @@ from hybrid.evaluation.engine.intervals import quantile, simultaneous
 
 
 def pareto_front(first: Array, second: Array) -> Array:
-    """Non-dominated points, where higher is better on both axes.
-
-    A point is beaten by one that is at least as good on both axes and better on one. Points with a NaN are never on the
-    front; equal points are on it or off it together.
-    """
+    """Non-dominated points, where higher is better on both axes; equal ones are on the front together, NaN never."""
     front = np.zeros(len(first), dtype=bool)
     known = np.flatnonzero(np.isfinite(first) & np.isfinite(second))
     order = known[np.lexsort((-second[known], -first[known]))]

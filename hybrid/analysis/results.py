@@ -81,11 +81,10 @@ class Results:
 
     @cached_property
     def overlap(self) -> float:
-        """Correlation of two seeds, 0 to below 1.
+        """Correlation of two seeds, 0 to below 1: the share of the table's records that one seed takes for control.
 
-        It is the share of the table's records that one seed takes for control: the expected share of a control set
-        that another seed's control set holds as well. 0 where no run has a control set or says how large the table
-        was: intervals are then about this table alone.
+        That is the expected share of a control set that another seed's holds as well. 0 where it is not known:
+        intervals are then about this table alone.
         """
         if not set(COUNTS) <= set(self.ok.columns):
             return 0.0

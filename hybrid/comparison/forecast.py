@@ -100,8 +100,7 @@ class Forecast:
 def forecast(plan: ComparePlan, folder: Path, out: Path) -> Forecast:
     """Count what a plan computes, without computing anything.
 
-    Seconds are those measured for the same stage (and generator) by finished rows of ``out``; of what was not measured
-    yet, estimates (:func:`hybrid.comparison.schedule.trial_cost`).
+    Seconds are those of finished rows of ``out`` with the same stage and generator, or else estimates.
     """
     found = schedule(plan, folder)
     return foreseen(found.planned, out, plan.store, len(found.expansion.configurations), found.expansion.left_out)

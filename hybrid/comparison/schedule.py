@@ -63,11 +63,9 @@ class Combination:
 
 
 def expand(plan: ComparePlan, folder: Path) -> Expansion:
-    """The configurations of a plan.
+    """The configurations of a plan in its order; ``plan.base`` is relative to ``folder``.
 
-    ``plan.base`` is relative to ``folder``. Configurations are in the order of the plan. Combinations that a constraint
-    drops, and those that are the same run as an earlier one because what differs has no effect, are left out with the
-    reason.
+    Left out, with the reason, are combinations that a constraint drops or that run the same as an earlier one.
     """
     base = folder / plan.base
     content = read_yaml(base)
@@ -131,8 +129,8 @@ def combinations(plan: ComparePlan) -> Iterator[Combination]:
 def _drawn(sizes: Sequence[int], subset: Subset) -> Iterator[tuple[int, ...]]:
     """Distinct combinations in random order: balanced designs one after the other, or independent draws.
 
-    A Latin hypercube of n points (McKay, Beckman and Conover 1979) over factors with few values: each value of a factor
-    occurs in n / (number of values) points, up to rounding.
+    In a Latin hypercube of n points (McKay, Beckman and Conover 1979) each value of a factor occurs about equally
+    often.
     """
     rng = np.random.default_rng(subset.seed)
     seen: set[tuple[int, ...]] = set()

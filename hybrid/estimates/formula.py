@@ -72,10 +72,9 @@ class ModelFormula:
 
 
 class Numbers(NamedTuple):
-    """Numbers of a table for a model; rows with a missing value are left out.
+    """Numbers of a table for a model, without rows with a missing value; weights and clusters of a survey, if any.
 
-    ``inputs``: shape (n, p). ``outcome``: shape (n,), of logistic and survival models 1 where the event occurred.
-    ``time``: shape (n,), of survival models; else empty. ``drawn``: weights and clusters of a survey; None without.
+    ``outcome`` is 1 where the event occurred, of logistic and survival models; ``time`` is empty without survival.
     """
 
     inputs: Array

@@ -16,10 +16,9 @@ from hybrid.table import Table
 
 
 def encode_changed(before: Encoding, tables: Sequence[Table], changed: Array) -> Encoding:
-    """Encode tables as :func:`~.encoding.encode` does, from an earlier encoding.
+    """Encode tables as :func:`~.encoding.encode` does, from their encoding before rows of the last one changed.
 
-    Numbers and dates of unchanged rows are not ranked again: their ranks move by the values that came and went.
-    ``before`` encodes the same tables, the last of them before its rows ``changed``.
+    Numbers and dates of other rows are not ranked again: their ranks move by the values that came and went.
     """
     if any(_varies(tables, name, changed) for name, reason in before.excluded.items() if reason == "constant"):
         return encode(tables)

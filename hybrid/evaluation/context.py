@@ -418,10 +418,9 @@ class Context:
         return {role: found for role, found in counts.items() if found["records"] < found["of"]}
 
     def distances(self, queries: Part, references: Part, k: int = 1) -> Array:
-        """E1 distances of queries to their k nearest references.
+        """E1 distances of queries :meth:`asked` to their k nearest references, ascending; inf where there are fewer.
 
-        Of the queries :meth:`asked`; shape (n_asked, k), ascending. A record is not its own neighbour when both parts
-        are the same; inf where there are fewer references.
+        A record is not its own neighbour when both parts are the same.
         """
         return self.search(queries, references, k)[0][:, :k]
 

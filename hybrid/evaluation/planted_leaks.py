@@ -115,10 +115,10 @@ class Leak:
     def plant_nested(
         self, context: Context, shares: Sequence[float], rng: np.random.Generator
     ) -> list[Planted] | NotComputable:
-        """Leaks of several sizes, of which a larger one holds every smaller one.
+        """Leaks of several sizes, of which a larger one holds every smaller one, in the place of the same rows.
 
-        The same people, with the same values, in the place of the same rows: what is measured on the tables is paired.
-        Of ``group``, shares are those of the largest one, which is the whole group.
+        What is measured on the tables is paired. Of ``group``, shares are those of the largest one, which is the whole
+        group.
         """
         people = self.people(context, max(shares), rng)
         if isinstance(people, NotComputable):

@@ -52,10 +52,9 @@ def is_measured_in_folds(metric: Metric) -> bool:
 
 
 def pooled(results: Sequence[MetricResult]) -> MetricResult:
-    """The results of one metric in all folds as one.
+    """The results of one metric in all folds as one, with the time of all; ``details["folds"]`` is their number.
 
     Computed if it is in half of the folds or more, and failed in none; from those alone, so its interval is wider.
-    ``details["folds"]`` is their number. The time is that of all.
     """
     seconds, cpu = sum(one.seconds for one in results), sum(one.cpu_seconds for one in results)
     return replace(results[0], outcome=_outcome([one.outcome for one in results]), seconds=seconds, cpu_seconds=cpu)
@@ -115,10 +114,9 @@ def _outcome(outcomes: Sequence[Outcome]) -> Outcome:
 
 
 def pooled_measure(measures: Sequence[Measure]) -> Measure:
-    """Pool one number of several folds; that of one fold as it is.
+    """Pool one number of several folds; that of one fold as it is. A worst of several parts is that of the pooled ones.
 
-    Details are means over the folds where they are numbers, and are left out where folds differ otherwise. A worst of
-    several parts is the worst of the pooled parts.
+    Details are means over the folds where they are numbers, and are left out where folds differ otherwise.
     """
     if len(measures) == 1:
         return measures[0]

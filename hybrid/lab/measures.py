@@ -178,8 +178,7 @@ def calibration(leaks: Array, means: Array) -> float | None:
 def drift(excess: Array) -> Drift:
     """Largest difference between the last level and any other, paired within seeds.
 
-    What is certain of it is the end towards 0 of Student's interval, at 95 % for all levels together (Bonferroni); 0
-    with a single seed. Shape (n_levels, n_seeds), nothing missing.
+    Certain of it is the end towards 0 of Student's interval, at 95 % for all levels (Bonferroni); 0 with a single seed.
     """
     differences = excess[:-1] - excess[-1]
     size = np.abs(differences.mean(axis=1))

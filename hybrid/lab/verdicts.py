@@ -187,10 +187,9 @@ class Evidence:
 
 
 def is_short(track: Track, first: int) -> bool:
-    """True for a dial that leaks noticeably at too few levels, so that they cannot show a rise.
+    """True for a dial that leaks noticeably (from position ``first`` on) at too few levels, so that they show no rise.
 
-    Counted from the last level that no metric notices; the best notices the series from position ``first``. Shares of
-    leaked records are known at every level.
+    Shares of leaked records are known at every level.
     """
     levels = len(track.series.levels)
     return track.series.scale == "order" and levels >= LEAST_LEVELS > levels - first

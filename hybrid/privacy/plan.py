@@ -89,11 +89,10 @@ class FoundIntervals:
 def find_intervals(
     positions: Array, last: int, rows: int, rho: float, bins: int, total: float, bits: Bits
 ) -> FoundIntervals:
-    """Cut positions into intervals of about as many rows each; frequent values stay apart.
+    """Cut positions 0..last into intervals of about as many rows each; frequent values stay apart.
 
-    From coarse to fine: intervals whose noisy count is large are split into parts, level by level, and small neighbours
-    are joined in the end. A row is counted once per level. Positions are in 0..last, a person has up to ``rows`` rows,
-    and ``total`` is their noisy number.
+    Intervals whose noisy count is large are split, level by level, and small neighbours are joined in the end. A row is
+    counted once per level; a person has up to ``rows`` rows, of ``total`` in all (noisy).
     """
     fan = last + 1 if last < _AT_ONCE else FAN
     levels = max(math.ceil(math.log(last + 1, fan) - 1e-9), 1)

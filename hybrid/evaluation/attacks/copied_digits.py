@@ -28,8 +28,7 @@ ENOUGH = 10
 class Digits(NamedTuple):
     """Numbers of records as they are written, without sign and point.
 
-    ``digits``, shape (q, 15, n), uint8: the first digit of each number first. ``lengths``, shape (q, n), int16: number
-    of digits, 0..15; 0 where the number is missing.
+    ``digits`` (q, 15, n), uint8, the first digit first; ``lengths`` (q, n), int16, 0 where the number is missing.
     """
 
     digits: Array

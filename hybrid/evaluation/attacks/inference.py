@@ -43,10 +43,9 @@ Only = tuple[Array, Array]
 
 
 def guesses(context: Context, known: tuple[str, ...] | None = None, only: Only | None = None) -> Guessed:
-    """Guesses of every secret from the known columns.
+    """Guesses of every secret from the known columns, all others if not given, in one pass over pairs of records.
 
-    Known are all other columns, if not given. It takes one pass over pairs of records. Guesses about some people alone
-    are taken from those about all where these are remembered.
+    Guesses about some people alone are taken from those about all where these are remembered.
     """
     people = [context.asked_records(role) for role in PEOPLE]
     if only is not None and not context.has(("inference", known)):

@@ -282,9 +282,8 @@ LEAST_PEOPLE, LEAST_TRAININGS = 10, 20
 class Trainings:
     """Trainings on random halves of a pool, as an attacker saw them.
 
-    ``member`` (n, people), bool; ``seen`` (n, people, features), float32: observed of the synthetic table about each
-    attacked person. The first ``exposed`` of the people are the most exposed, the others random. ``scores``: of
-    each group, shape (n, people of it); ``auc``: of each group, with the interval of all looks.
+    ``member`` (n, people), bool; the first ``exposed`` of the people are the most exposed, the others random.
+    ``scores`` (n, people) and ``auc``, with the interval of all looks, are of each group.
     """
 
     member: Array

@@ -21,11 +21,10 @@ APART = 2.0
 
 
 class HistorySpace:
-    """Rows as points, and the weights of their columns.
+    """Rows as points without the column that orders them: shares of the people below, and multiples of :data:`APART`.
 
-    Numbers and dates are the share of the people below them, in train and control together, categories multiples of
-    :data:`APART`; the column that orders the rows of a person is left out. A column weighs the share of the rows in
-    which it is another value of the person: what never changes counts once for each person.
+    A column weighs the share of the rows in which it is another value of the person: what never changes counts once for
+    each person.
     """
 
     def __init__(self, context: Context) -> None:

@@ -126,11 +126,10 @@ def printed(made: Attack | NotComputable) -> dict[str, Any] | None:
 
 
 def worst(attacks: Mapping[str, Attack | NotComputable], over: str, confidence: float, paper: bool = False) -> Outcome:
-    """Risk of the attack with the highest lower bound.
+    """Risk of the attack with the highest lower bound, with an interval that holds for all of them at once (Sidak).
 
-    Its interval holds for all of them at once (Sidak). A maximum is biased up: its lower bound, not its value, says
-    whether there is a leak. The mean is in details; with ``paper`` also the largest risk with the interval of a single
-    attack, as the thesis has it.
+    A maximum is biased up: its lower bound, not its value, says whether there is a leak. The mean is in details, with
+    ``paper`` also the largest risk with the interval of a single attack, as the thesis has it.
     """
     made = {name: attack for name, attack in attacks.items() if isinstance(attack, Attack)}
     if not made:

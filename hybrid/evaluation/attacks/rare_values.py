@@ -33,8 +33,8 @@ class Rare(NamedTuple):
     def excess(self, n: int, confidence: float) -> tuple[float, float, float]:
         """Difference of both shares and its bounds, per whole training set.
 
-        The wider of the normal interval with clustered error and of Newcombe's interval from both Wilson intervals
-        (1998, method 10, without the correlation), which also holds for few cells.
+        The wider of the normal interval with clustered error and of Newcombe's (1998, method 10), which holds for few
+        cells.
         """
         sides = ((share, *share_interval(share, n, confidence)) for share in (self.train, self.control))
         value, low, high = difference(*sides)

@@ -28,10 +28,9 @@ from hybrid.table.persons import person_groups
 
 @dataclass(frozen=True)
 class Predicates:
-    """Conjunctions of conditions ``low <= rank of column <= high``.
+    """Conjunctions of conditions ``low <= rank of column <= high``; shape (m, c), int32, column -1 for none.
 
-    ``columns``, ``low``, ``high``: shape (m, c), int32; unused places have column -1. A missing value has rank -1,
-    so "is missing" is -1..-1 and "= v" is v..v.
+    A missing value has rank -1, so "is missing" is -1..-1 and "= v" is v..v.
     """
 
     columns: Array
@@ -204,10 +203,9 @@ def stratified(predicates: Predicates, limit: int, rng: np.random.Generator) -> 
 
 
 def multivariate_predicates(context: Context, index: Index, n_columns: int, rng: np.random.Generator) -> Predicates:
-    """Distinct conjunctions of a row's columns that fit only the row's person.
+    """Distinct conjunctions over ``n_columns`` columns of a random row that fit only the row's person.
 
-    They are over ``n_columns`` columns of a random row, and fit exactly one person of the table. "= v" for categories,
-    ">= v" above the column's median and "<= v" otherwise for numbers, "is missing".
+    "= v" for categories, ">= v" above the column's median and "<= v" otherwise for numbers, "is missing".
     """
     p, n = index.ranks.shape
     order = context.encoded("table").order

@@ -119,11 +119,7 @@ def sweep(
 
 @compiled
 def log_sum_exp(q: Array, x: Array, start: int, stop: int, out: Array) -> None:
-    """Sum up Gaussian kernels over all points, as a logarithm.
-
-    That is log sum exp(-|q - x|^2 / 2), for queries start..stop-1. ``q`` (p, n) and ``x`` (p, m). Points whose term is
-    negligible beside the largest (:data:`NEGLIGIBLE`) are left out.
-    """
+    """Write log sum exp(-|q - x|^2 / 2) of queries (p, n) over points (p, m) to ``out``, without negligible terms."""
     p, m = x.shape
     squares = np.empty(BLOCK)
     for i in range(start, stop):
@@ -196,8 +192,7 @@ def occurrences(
 def nearest_by_power(q: Any, r: Any, own: Array, power: float, start: int, stop: int, best: Array) -> None:
     """Smallest distances of each query, ascending, into ``best``.
 
-    Sums over columns of the differences to this power; of an infinite one their maximum, of 0 the number of
-    differences. Compared as long as a record can be among the nearest.
+    Sums of the differences to this power; of an infinite one their maximum, of 0 the number of differences.
     """
     p, k = q.numbers.shape[0], best.shape[1]
     for i in range(start, stop):
@@ -280,11 +275,10 @@ def most_shared(codes: Array, weights: Array, references: Array, start: int, sto
 def agreements(
     rows: Array, own: Array, is_category: Array, near: np.float32, agrees: Array, n_agreeing: Array, apart: Array
 ) -> None:
-    """Columns in which each row of a table agrees with a person, and the sum of its distances over columns.
+    """Columns in which each row agrees with a person (up to ``near``), and the sum of its distances over columns.
 
-    Categories are at a distance of 0 or 1, numbers at most at 1; missing is at 0 from missing and at 1 from any value.
-    Columns agree up to a distance of ``near``. ``rows`` and ``agrees`` have a line per column; what a row has is added
-    to the last two.
+    Categories are at 0 or 1, numbers at most at 1; missing is at 0 from missing and at 1 from any value. ``rows`` and
+    ``agrees`` have a line per column; what a row has is added to the last two.
     """
     zero, one = np.float32(0), np.float32(1)
     for c in range(len(rows)):

@@ -270,11 +270,10 @@ def infer(
     q: Any, r: Any, s: Any, reach: Array, members: Array, firsts: Array, truth: Any, sorted_guess: Any, guess: Any,
     squared: bool, scale: float, start: int, stop: int, ties: Array, hits: Array, first_hit: Array
 ) -> None:  # fmt: skip
-    """Count the nearest references, and those of them with each secret.
+    """Count the nearest groups of equal references, and those of them with each secret.
 
-    References are groups of equal records: group g has the guesses ``members[g]``..``members[g + 1] - 1`` of
-    ``sorted_guess``, and the record ``firsts[g]`` of ``guess`` first. ``reach`` (n, 1): distance of the nearest group.
-    ``ties`` (n,), ``hits`` (n, m); ``first_hit`` (n, m): whether the first record at that distance has the secret.
+    Group g has the guesses ``members[g]``..``members[g + 1] - 1`` of ``sorted_guess``, and the record ``firsts[g]`` of
+    ``guess`` first, of which ``first_hit`` says if it is right. ``reach`` (n, 1): distance of the nearest group.
     """
     n, nodes = r.codes.shape[1], s.low.shape[0]
     columns = q.numbers.shape[0] + q.codes.shape[0]

@@ -64,10 +64,9 @@ def _limited(threads: int | None, models: bool) -> Iterator[None]:
 
 
 def side_by_side(work: Callable[[T, Progress], R], items: Sequence[T], progress: Progress = silent) -> list[R]:
-    """Results of ``work(item, progress)``, in the order of the items.
+    """Results of ``work(item, progress)``, in the order of the items, each with OpenMP on one thread.
 
-    As many are computed at once as there are cores, each with OpenMP on one thread. An error of one, or an interrupt by
-    the user, ends the others at their next report of progress; it is raised once all have ended.
+    An error of one, or an interrupt by the user, ends the others at their next report of progress, and is raised then.
     """
     if min(len(items), cores()) <= 1:
         return [work(item, progress) for item in items]

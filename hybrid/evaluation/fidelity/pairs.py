@@ -54,10 +54,10 @@ def correlation_ratio(categories: Array, numbers: Array) -> float:
 
 
 def associations(context: Context, role: Role) -> Array:
-    """Association of every pair of columns, shape (p, p), upper triangle.
+    """Association of every pair of columns, shape (p, p), upper triangle; NaN where a column is constant.
 
-    Pearson's r (signed) for two numbers, Cramer's V for two categories, the correlation ratio for one of each.
-    Missing is a category; rows with a missing number are left out of the pair. NaN where a column is constant.
+    Pearson's r (signed), Cramer's V or the correlation ratio. Missing is a category; rows with a missing number are
+    left out of the pair.
     """
     table, continuous = context.encoded(role), context.encoding.continuous
     p = len(continuous)

@@ -30,10 +30,9 @@ class GroupRows(NamedTuple):
 
 @dataclass(frozen=True)
 class ComparedEstimate:
-    """One estimate, real beside the table.
+    """One estimate, real beside the table, with three significant digits.
 
-    Estimates and ends of intervals are rounded to a power of ten, half a standard error at most: they do not tell of
-    one person. Other numbers have three significant digits.
+    Estimates and ends of intervals are rounded to a power of ten, half a standard error at most: they tell of nobody.
     """
 
     analysis: str

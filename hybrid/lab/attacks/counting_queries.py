@@ -45,10 +45,10 @@ def sets_of_columns(n_columns: int, rng: np.random.Generator) -> Array:
 
 
 def agreement(people: Table, table: Table, columns: list[str]) -> Array:
-    """Bit masks of the columns on which rows agree with people.
+    """Bit masks of the columns on which rows agree with people; shape (n_people, n_rows), int64.
 
-    Shape (n_people, n_rows), int64. Categories and booleans agree if equal, numbers and dates if at most the person's
-    (Meeus et al. 2023, eq. 1); missing agrees with missing (METRICS D4).
+    Categories agree if equal, numbers if at most the person's (Meeus et al. 2023, eq. 1; METRICS D4), missing with
+    missing.
     """
     mask = np.zeros((len(people), len(table)), dtype=np.int64)
     for bit, name in enumerate(columns):

@@ -127,10 +127,10 @@ def _gelu(x: Array) -> Array:
 
 
 def untrained(inputs: InputScales, options: EncoderOptions, seed: int) -> Network:
-    """The network with random weights.
+    """The network with random weights, as PyTorch begins: standard normal embeddings, layers uniform in 1/sqrt(inputs).
 
-    Embeddings are standard normal, linear layers uniform within 1/sqrt(inputs), as PyTorch begins. Every column has a
-    random stream of its own, so that one more category in a column leaves the other columns' weights as they are.
+    Every column has a random stream of its own, so that one more category leaves the other columns' weights as they
+    are.
     """
     widths = [_category_width(len(known), options) for known in inputs.known]
     tables = [
