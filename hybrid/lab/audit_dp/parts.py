@@ -102,8 +102,7 @@ def attack_parts(
         progress("audit parts", at, len(games))
         played = PARTS[name](setting)
         paid = StatedBound("rho", played.rho, played.delta)
-        tally = play(played.facts, paid.between, 1 - error)
-        yield paid.after(f"{name}, epsilon {setting.stated.epsilon:g}", tally, 1 - error)
+        yield from play(f"{name}, epsilon {setting.stated.epsilon:g}", played.facts, [paid], paid, 1 - error)
 
 
 def number_of_rows(setting: _Setting) -> Played:

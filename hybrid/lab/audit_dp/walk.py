@@ -126,6 +126,12 @@ class Stated:
     protects_missing: bool = True
     """Whether it covers if a column has missing values."""
 
+    @property
+    def bounds(self) -> list[StatedBound]:
+        """The statement in epsilon, and in rho if there is one."""
+        rho = [] if self.rho is None else [StatedBound("rho", self.rho, self.rho_delta)]
+        return [StatedBound("epsilon", self.epsilon, self.delta), *rho]
+
 
 _OTHERS = 40
 """People beside the canary of a game."""
@@ -202,7 +208,7 @@ def _pairs(walk: Walk) -> Iterator[Pair]:
 
 
 def _game(walk: Walk, pair: Pair, runs: int, confidence: float, rng: np.random.Generator) -> Iterator[BudgetAttack]:
-    stated, n = walk.stated, len(pair.others)
+    n = len(pair.others)
     persons = np.arange(n)
     tables = (
         (np.concatenate([pair.others, np.repeat(pair.canary[None], pair.rows, axis=0)]), [*persons, *[n] * pair.rows]),
@@ -212,11 +218,7 @@ def _game(walk: Walk, pair: Pair, runs: int, confidence: float, rng: np.random.G
         np.array([_facts(walk, codes, np.array(of), pair.canary, int(rng.integers(2**31))) for _ in range(runs)])
         for codes, of in tables
     ]
-    bounds = [StatedBound("epsilon", stated.epsilon, stated.delta)]
-    if stated.rho is not None:
-        bounds.append(StatedBound("rho", stated.rho, stated.rho_delta))
-    tally = play((facts[0], facts[1]), bounds[-1].between, confidence)
-    yield from (bound.after(pair.name, tally, confidence) for bound in bounds)
+    return play(pair.name, (facts[0], facts[1]), walk.stated.bounds, walk.stated.bounds[-1], confidence)
 
 
 def _facts(walk: Walk, codes: Codes, persons: Codes, canary: Codes, seed: int) -> Numbers:
@@ -234,7 +236,6 @@ def _facts(walk: Walk, codes: Codes, persons: Codes, canary: Codes, seed: int) -
 
 def _one_run(walk: Walk, canaries: int, confidence: float, rng: np.random.Generator) -> BudgetAttack:
     """Guess which canaries were in the table of one run; runs before it decide scores, and how many are guessed."""
-    stated = walk.stated
     drawn = _random(walk, 20 * canaries, rng)
     each = drawn[first_distinct(drawn, canaries)]
     pilots = [_played(walk, each, rng) for _ in range(_PILOTS)]
@@ -246,15 +247,13 @@ def _one_run(walk: Walk, canaries: int, confidence: float, rng: np.random.Genera
     def evidence(share: float) -> tuple[float, float]:
         right = sum(n_right(present, facts @ weights, side(share)) for present, facts in pilots)
         known = len(each) * len(pilots), 2 * side(share) * len(pilots), right
-        lower = epsilon_of_guesses(*known, stated.delta, confidence)
-        return lower, -guesses_p_value(*known, 0.0, stated.delta)
+        lower = epsilon_of_guesses(*known, walk.stated.delta, confidence)
+        return lower, -guesses_p_value(*known, 0.0, walk.stated.delta)
 
     present, facts = _played(walk, each, rng)
     guessed = side(max(_GUESSED, key=evidence))
-    right, made = n_right(present, facts @ weights, guessed), 2 * guessed
-    lower = epsilon_of_guesses(len(each), made, right, stated.delta, confidence)
-    detail = f"{right} of {made} guesses right, {len(each)} canaries"
-    return BudgetAttack("one run", "epsilon", stated.epsilon, stated.delta, lower, detail)
+    right = n_right(present, facts @ weights, guessed)
+    return walk.stated.bounds[0].of_guesses(len(each), 2 * guessed, right, confidence)
 
 
 def _random(walk: Walk, n: int, rng: np.random.Generator) -> Codes:
