@@ -5,7 +5,6 @@ from __future__ import annotations
 import math
 from functools import partial
 from itertools import combinations
-from typing import Any
 
 import numpy as np
 
@@ -105,12 +104,10 @@ def counting_queries(context: Context) -> Outcome:
     columns, sets = queries(context)
     shadow, test = shadows(context), tests(context)
     seen = [part.observed(partial(_observe, columns, sets)) for part in (shadow, test)]
-    scores = []
-    for at in attackable(shadow, test):
-        forest = forest_of(int(rng.integers(2**31)))
-        with one_model:
-            forest.fit(seen[0][:, at], shadow.member[:, at])
-            scores.append((at, forest.predict_proba(seen[1][:, at])[:, 1]))
+    scores = [
+        (at, forest_chances(seen[0][:, at], shadow.member[:, at], seen[1][:, at], int(rng.integers(2**31))))
+        for at in attackable(shadow, test)
+    ]
     outcome = judged(context, shadow, test, scores, context.options.confidence)
     if isinstance(outcome, Measure):
         outcome.details.update({"queries": len(sets), "columns": columns})
@@ -124,11 +121,13 @@ def queries(context: Context) -> tuple[list[str], Array]:
     return columns, sets_of_columns(len(columns), rng)
 
 
-def forest_of(seed: int) -> Any:
-    """Random forest of the attacks on single people (Meeus et al. 2023)."""
+def forest_chances(inputs: Array, label: Array, asked: Array, seed: int) -> Array:
+    """Probability that a label is True, by the random forest of the attacks on single people (Meeus et al. 2023)."""
     from sklearn.ensemble import RandomForestClassifier
 
-    return RandomForestClassifier(TREES, max_depth=DEPTH, random_state=seed, n_jobs=-1)
+    forest = RandomForestClassifier(TREES, max_depth=DEPTH, random_state=seed, n_jobs=-1)
+    with one_model:
+        return np.asarray(forest.fit(inputs, label).predict_proba(asked)[:, 1])
 
 
 BEFORE = "target_attention"

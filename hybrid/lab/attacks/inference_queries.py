@@ -12,10 +12,9 @@ from hybrid.evaluation.attacks.outcome import attacked, measured
 from hybrid.evaluation.attacks.retraining import by_frequency, ordered, places
 from hybrid.evaluation.context import Context
 from hybrid.evaluation.engine.encoding import in_parts, part_edges
-from hybrid.evaluation.engine.threads import one_model
 from hybrid.evaluation.families import attack_with_trainings
 from hybrid.evaluation.measure import NotComputable, Outcome
-from hybrid.lab.attacks.counting_queries import agreement, forest_of, queries, query_shares
+from hybrid.lab.attacks.counting_queries import agreement, forest_chances, queries, query_shares
 from hybrid.lab.attacks.shadows import Trained, attackable, shadows, tests
 from hybrid.table import Table
 from hybrid.table.codings import numbers_of
@@ -118,9 +117,7 @@ def _standardized(learned: Array, member: Array, tried: Array, row: float) -> tu
 
 def _guesses(inputs: Array, label: Array, asked: Array, seed: int) -> Array:
     """Probability that each possible secret is guessed, the most likely or one of these; (n, n_values)."""
-    with one_model:
-        forest = forest_of(seed).fit(inputs, label)
-        likely = np.round(forest.predict_proba(asked.reshape(-1, asked.shape[-1]))[:, 1], 9)
+    likely = np.round(forest_chances(inputs, label, asked.reshape(-1, asked.shape[-1]), seed), 9)
     likely = likely.reshape(asked.shape[:2])
     best = likely == likely.max(axis=1, keepdims=True)
     return np.asarray(best / best.sum(axis=1, keepdims=True))
