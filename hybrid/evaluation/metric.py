@@ -161,8 +161,8 @@ class Metric:
         for need, (is_there, reason) in REASONS.items():
             if need in self.needs and not is_there(context):
                 return NotComputable(reason, lacks=need)
-        if (need := self.switched_off(context.options)) is not None:
-            return NotComputable(f"off by default: asked for by evaluate.{SWITCHED[need]}", lacks=need)
+        if (off := self.switched_off(context.options)) is not None:
+            return NotComputable(f"off by default: asked for by evaluate.{SWITCHED[off]}", lacks=off)
         if "trainings" in self.needs and context.making.untried and context.options.retrain is None:
             return NotComputable(context.making.untried, lacks="trainings")
         if {"retraining", "trainings"} & set(self.needs) and context.making.again is None:
