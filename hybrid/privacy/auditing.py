@@ -40,11 +40,9 @@ def epsilon_of_guesses(canaries: int, guesses: int, right: int, delta: float, co
 def shares_of_game(
     hits: tuple[Array | int, Array | int], runs: tuple[int, int], confidence: float
 ) -> tuple[Array, Array]:
-    """Clopper-Pearson bounds of the two frequencies of an event.
+    """Clopper-Pearson bounds of an event's frequencies on neighbouring tables: low of the first, high of the second.
 
-    Of runs with the event on the one and on the other neighbouring table, for one event or several: lower bounds on the
-    first, in [0, 1), and upper bounds on the second, in (0, 1]. They hold together with ``confidence``; each has half
-    of the error probability.
+    They hold together with ``confidence``; each has half of the error probability.
     """
     from scipy.stats import beta
 

@@ -23,11 +23,7 @@ POOLED = ("membership_trained", "membership_trained_random")
 
 
 def trainings(options: RetrainOptions, metrics: Iterable[Metric], n_secrets: int) -> int:
-    """Number of trainings of the generator at one stage.
-
-    It holds if no time limit ends it before. Attacks with shadow models share their trainings, and so do those on
-    halves of a pool.
-    """
+    """Number of trainings of the generator at one stage without a time limit; attacks of a kind share theirs."""
     chosen = {metric.name: metric.mechanism for metric in metrics}
     bagged, canaries = "bagging_membership" in chosen, "canary" in chosen.values()
     pooled = any(name in POOLED for name in chosen)

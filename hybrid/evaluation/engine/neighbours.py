@@ -132,10 +132,9 @@ def _beside(first: Columns, second: Columns) -> Columns:
 
 
 class Secrets(NamedTuple):
-    """Values that an attacker guesses, and when a guess is right.
+    """Values of m secret columns that an attacker guesses, ranks and numbers (m, n), and when a guess is right.
 
-    ``ranks`` (m, n) int32 and ``numbers`` (m, n) float64 of m secret columns; ``relative`` and ``absolute`` (m,):
-    numbers agree within the larger of ``relative`` times the larger of the two and ``absolute``.
+    Numbers agree within the larger of ``relative`` times the larger of the two and ``absolute``, shape (m,).
     """
 
     ranks: Array

@@ -102,11 +102,7 @@ class _Stopped(BaseException):
 
 
 def _one_thread_here() -> None:
-    """Keep OpenMP to one thread in the calling thread.
-
-    Its limit is each thread's own and not inherited: without it every thread would start as many threads as there are
-    cores, which wait for each other in busy loops.
-    """
+    """Keep OpenMP to one thread in the calling thread: it inherits no limit, and many would wait in busy loops."""
     from threadpoolctl import threadpool_limits
 
     threadpool_limits(limits=1, user_api="openmp")

@@ -22,11 +22,7 @@ MOST_NAMED = 50
 
 
 class Shortfall(NamedTuple):
-    """Shortfall of one group.
-
-    1 - (share of the table) / (share of the training people): 0 where the group has its share, 1 where all of it is
-    missing, below 0 where it has more.
-    """
+    """1 - (share of the table) / (share of the training people) of a group: 1 if all are missing, below 0 for more."""
 
     column: str
     group: str
