@@ -142,7 +142,7 @@ def _score(context: Context, task: Task, source: Role, test: Role, learner: Lear
         importance = _importance(model, unseen, truth, task.classify, rng) if learner == "boosting" else np.empty(0)
         if task.classify:
             likely = model.predict_proba(unseen)
-            *found, parts = _classified(likely, model.classes_, truth, counted, confidence)
+            found, parts = _classified(likely, model.classes_, truth, counted, confidence)
             return ModelScore(*found, importance, brier(likely, model.classes_, truth), parts)
         guess = model.predict(unseen)
         errors = (truth - guess) ** 2 / truth.var()
@@ -155,7 +155,7 @@ def _score(context: Context, task: Task, source: Role, test: Role, learner: Lear
 
 def _classified(
     likely: Array, classes: Array, truth: Array, weights: Array | None, confidence: float
-) -> tuple[float, float, float, dict[str, float], Array | None]:
+) -> tuple[tuple[float, float, float, dict[str, float]], Array | None]:
     """AUC with its interval and parts, and accuracies; of several classes the frequency-weighted one-against-rest."""
     present, codes = np.unique(truth, return_inverse=True)
     counts = np.bincount(codes, weights)
@@ -167,7 +167,7 @@ def _classified(
     value, low, high = map(float, np.average(found, axis=0, weights=counts[judged]))
     accuracy = float(np.average(classes[likely.argmax(axis=1)] == truth, weights=weights))
     extra = {"accuracy": accuracy, "accuracy_of_the_most_frequent": float(counts.max() / counts.sum())}
-    return value, low, high, extra, None if weights is not None else ranked(scores, codes, judged).parts
+    return (value, low, high, extra), None if weights is not None else ranked(scores, codes, judged).parts
 
 
 def _auc(scores: Array, positive: Array, weights: Array | None, confidence: float) -> tuple[float, float, float]:
