@@ -6,8 +6,8 @@ python flows/lab.py configs/lab.yaml --scale quick
 from pathlib import Path
 
 from flows.stages import flow, plan_script, publish_artifacts, stage_task
-from hybrid.lab import load_plan, run_lab
-from hybrid.lab.run import REPORT
+from hybrid.lab.plan import load_plan
+from hybrid.lab.run import REPORT, run_lab
 
 OUT = "runs/laboratory"
 

@@ -51,7 +51,6 @@ class Estimate:
     most: float | None = None
     """One-sided 95 % bounds: a 90 % interval, as tests of equivalence use it (Schuirmann 1987)."""
     seeds: int = 1
-    """How many."""
 
     @property
     def found(self) -> bool:
@@ -133,6 +132,14 @@ def estimates(
         Estimate(float(mean), seeds=seeds, **(dict(zip(ENDS, own, strict=True)) if np.isfinite(own[0]) else {}))
         for mean, own in zip(means, ends, strict=True)
     ]
+
+
+def average(
+    values: Array, family: int = 1, *, overlap: float = 0.0, within: Range = (None, None), logit: bool = False
+) -> Estimate:
+    """Estimate the mean over some configurations, shape (n_configurations, n_seeds), as :func:`estimates` does."""
+    n = len(values)
+    return estimates(np.full((1, n), 1 / n), values, family, overlap=overlap, within=within, logit=logit)[0]
 
 
 def _in_range(means: Array, half: Array, within: Range, logit: bool) -> tuple[Array, Array]:

@@ -9,7 +9,7 @@ from typing import Literal, get_args
 import numpy as np
 import pandas as pd
 
-from hybrid.analysis.contrasts import Estimate, complete, estimates
+from hybrid.analysis.contrasts import Estimate, average, complete, estimates
 from hybrid.analysis.results import STAGES, STRONGEST, ResultColumn, Results
 from hybrid.base.arrays import Array
 from hybrid.evaluation.display import Range, spans
@@ -34,11 +34,7 @@ class PairedDifference:
 
     @property
     def judgement(self) -> Judgement:
-        """Direction of the difference: better, worse or not distinguishable.
-
-        Perhaps: by its own interval alone, as one in twenty such differences would be by chance; open: the seeds do
-        not tell.
-        """
+        """Better, worse, or open; perhaps: by its own interval alone, as one in twenty would be by chance."""
         if not self.estimate.differs:
             return "open"
         if self.estimate.value * self.column.sign > 0:
@@ -102,10 +98,9 @@ def against_baseline(results: Results) -> list[PairedDifference]:
 
 
 def relative_change(ours: float, alone: float, sign: int, least: float) -> float | None:
-    """Relative change of a metric from the generator alone to the pipeline (thesis, eq. 5.3), in per cent.
+    """Relative change from the generator alone to the pipeline in per cent, positive being better (thesis, eq. 5.3).
 
-    100 (ours - alone) / alone, times ``sign``: positive is better, as in tables A.1 to A.4 of the thesis. None where
-    ``alone`` is smaller than ``least``: the ratio has no meaning then.
+    None where ``alone`` is smaller than ``least``: the ratio has no meaning then.
     """
     return None if abs(alone) < least else sign * 100 * (ours - alone) / alone
 
@@ -131,13 +126,12 @@ def stage_means(results: Results) -> list[StageMeans]:
 def _averages(matrices: Sequence[Array], overlap: float, within: Range, logit: bool = False) -> list[Estimate]:
     found = []
     for values in matrices:
-        rows, seeds = complete(values)
-        n = int(rows.sum())
-        if not n:
-            found.append(Estimate(float("nan"), seeds=0))
-            continue
-        weights, known = np.full((1, n), 1 / n), values[np.ix_(rows, seeds)]
-        found += estimates(weights, known, len(matrices), overlap=overlap, within=within, logit=logit)
+        known = values[np.ix_(*complete(values))]
+        found.append(
+            average(known, len(matrices), overlap=overlap, within=within, logit=logit)
+            if len(known)
+            else Estimate(float("nan"), seeds=0)
+        )
     return found
 
 
@@ -147,13 +141,10 @@ def _beside(results: Results, columns: Sequence[ResultColumn], chosen: Array | p
     for column in both:
         ours, alone = results.matrix(column.name), results.matrix(column.at_stage("baseline"))
         rows, seeds = complete(np.where(np.asarray(chosen)[:, None], ours - alone, np.nan))
-        n = int(rows.sum())
-        if n:
-            at = np.ix_(rows, seeds)
-            weights = np.full((1, n), 1 / n)
-            within = spans(column.range)
-            estimate = estimates(weights, ours[at] - alone[at], len(both), overlap=results.overlap, within=within)[0]
-            found.append(PairedDifference(column, float(ours[at].mean()), float(alone[at].mean()), estimate, n))
+        if rows.any():
+            ours, alone = (side[np.ix_(rows, seeds)] for side in (ours, alone))
+            estimate = average(ours - alone, len(both), overlap=results.overlap, within=spans(column.range))
+            found.append(PairedDifference(column, float(ours.mean()), float(alone.mean()), estimate, len(ours)))
     return found
 
 

@@ -20,7 +20,6 @@ class LevelEffect:
 
     level: str
     runs: int
-    """Runs behind it."""
     mean: Estimate | None
     """The metric at this level, the other factors as often at each of their levels as in the plan; None where the plan
     confounds this factor with others."""
@@ -41,12 +40,10 @@ class MetricEffects:
     """The effects of all factors on one metric."""
 
     column: str
-    """The metric's column in the results."""
     configurations: int
     seeds: int
     """What the numbers are made from: runs with a value for every seed."""
     main: dict[str, list[LevelEffect]]
-    """Per factor its levels."""
     interactions: dict[tuple[str, str], list[InteractionCell]]
     """Per pair of factors the cells that the plan distinguishes; empty where there are none."""
 
@@ -115,10 +112,9 @@ def metric_effects(
     within: Range = (None, None),
     metrics: int = 1,
 ) -> MetricEffects:
-    """Main effects and two-way interactions on one metric.
+    """Main effects and two-way interactions on one metric, values of shape (n_configurations, n_seeds), NaN for none.
 
-    Values have the shape (n_configurations, n_seeds), NaN where a run has none. ``models`` is filled here, for metrics
-    with the same gaps; main effects of so many ``metrics`` are tested together.
+    ``models`` is filled here, for metrics with the same gaps; main effects of so many ``metrics`` are tested together.
     """
     rows, seeds = complete(values)
     whole = values[np.ix_(rows, seeds)]

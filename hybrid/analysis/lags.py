@@ -26,7 +26,6 @@ class Lag:
     most: float
     """Its upper bound, 0 or more in the metric's unit: at 95 % together with those of the other concerns."""
     margin: float
-    """Of the concern."""
     others: int
     """Configurations that it was compared with."""
 
@@ -38,11 +37,7 @@ class Lag:
 
 @dataclass(frozen=True)
 class Needed:
-    """Seeds or rows that would settle a choice.
-
-    That is what shows every configuration that is left to be at most the margin better than the chosen one, or to be
-    the better choice, if the spread between the seeds stays as large.
-    """
+    """Seeds or rows that show all others to be a margin better at most, if the spread between seeds stays as it is."""
 
     concern: Concern
     """The one that needs most."""

@@ -24,6 +24,7 @@ from hybrid.analysis.contrasts import (
     NOISE,
     ONE_SIDED,
     Estimate,
+    average,
     complete,
     estimates,
     half_interval,
@@ -31,31 +32,20 @@ from hybrid.analysis.contrasts import (
 )
 from hybrid.analysis.results import STRONGEST, Concern, ResultColumn, Results
 from hybrid.base.arrays import Array, Mask
-from hybrid.evaluation.display import Range, spans
+from hybrid.evaluation.display import spans
 from hybrid.evaluation.engine.intervals import quantile, simultaneous
 
 
 def pareto_front(first: Array, second: Array) -> Array:
-    """Non-dominated points, where higher is better on both axes.
-
-    A point is beaten by one that is at least as good on both axes and better on one. Points with a NaN are never on the
-    front; equal points are on it or off it together.
-    """
+    """Non-dominated points, where higher is better on both axes; equal ones are on the front together, NaN never."""
     front = np.zeros(len(first), dtype=bool)
     known = np.flatnonzero(np.isfinite(first) & np.isfinite(second))
     order = known[np.lexsort((-second[known], -first[known]))]
-    best, at = -np.inf, 0
-    while at < len(order):
-        # All points of one value on the first axis; the best of them on the second come first.
-        end = at
-        while end < len(order) and first[order[end]] == first[order[at]]:
-            end += 1
-        top = second[order[at]]
-        if top > best:
-            tied = order[at:end]
-            front[tied[second[tied] == top]] = True
-            best = top
-        at = end
+    rises = second[order]
+    # The first of all points of one value on the first axis is the best of them on the second.
+    top = np.searchsorted(-first[order], -first[order])
+    best_before = np.append(-np.inf, np.maximum.accumulate(rises))[top]
+    front[order] = (rises == rises[top]) & (rises > best_before)
     return front
 
 
@@ -101,8 +91,7 @@ class Criterion:
     def mean_of(self, configuration: int, family: int, overlap: float) -> Estimate:
         """Mean of a configuration over the seeds; the wide interval holds for ``family`` of them together."""
         own = self.values[configuration : configuration + 1]
-        within = self.column.range
-        return estimates(np.ones((1, 1)), own, family, overlap=overlap, within=within, logit=True)[0]
+        return average(own, family, overlap=overlap, within=self.column.range, logit=True)
 
     def shown(self, level: float, overlap: float, margin: float = 0.0) -> Mask:
         """Pairs (n, n) in which the seeds show the first to be better than the second by more than a margin.
@@ -161,11 +150,7 @@ class Contest:
         ]
 
     def beaten(self, among: Mask) -> Mask:
-        """Configurations that one of some is shown to beat, shape (n,), bool.
-
-        To be better by a concern, by more than its margin, where nothing is ahead of it by an earlier concern, nor the
-        other one ahead of it.
-        """
+        """Configurations that one of some is shown to beat by a concern while neither is ahead by an earlier one."""
         found, fit = np.zeros(len(among), dtype=bool), among.copy()
         excused = np.zeros((len(among), len(among)), dtype=bool)
         for better, ahead in self._evidence:
@@ -281,9 +266,7 @@ class BestByMetric:
     """The best configuration by one metric."""
 
     column: ResultColumn
-    """The metric."""
     configuration: str
-    """Who has the best mean over the seeds."""
     value: Estimate
     """Its mean. The wide interval holds whichever configuration was chosen: for all of them together."""
     again: float | None
@@ -328,16 +311,18 @@ def best_per_metric(results: Results, columns: Sequence[ResultColumn]) -> list[B
         own = np.flatnonzero(rows)[at]
         chosen = values[own : own + 1, seeds]
         baseline = results.matrix(column.at_stage("baseline"))[own : own + 1, seeds]
-        known = bool(np.isfinite(baseline).all())
+        known, beside = bool(np.isfinite(baseline).all()), spans(column.range)
+        # Wide intervals hold for all configurations together, so for the chosen one too.
+        family = len(whole)
         found.append(
             BestByMetric(
                 column,
                 str(names[own]),
-                chosen_mean(chosen, len(whole), results.overlap, column.range, logit=True),
+                average(chosen, family, overlap=results.overlap, within=column.range, logit=True),
                 _again(values[np.ix_(rows, seeds)], column.sign),
                 int((whole[at] == whole.max(axis=0)).sum()),
                 int((~_told_apart(whole, at, results.overlap)).sum()) - 1,
-                chosen_mean(chosen - baseline, len(whole), results.overlap, spans(column.range)) if known else None,
+                average(chosen - baseline, family, overlap=results.overlap, within=beside) if known else None,
             )
         )
     return found
@@ -366,15 +351,6 @@ def ranking(found: Contest | None) -> list[RankedConfiguration]:
 def verdict_of(found: Contest, at: int) -> str:
     """Verdict of a configuration; empty where no gate was asked."""
     return (*SEVERITY, "")[found.severity[at]]
-
-
-def chosen_mean(values: Array, configurations: int, overlap: float, within: Range, *, logit: bool = False) -> Estimate:
-    """Mean over the seeds, shape (1, n_seeds), of a configuration chosen from some.
-
-    The wide interval holds for all of them together, so for the chosen one too.
-    """
-    one = np.ones((1, 1))
-    return estimates(one, values, configurations, overlap=overlap, within=within, logit=logit)[0]
 
 
 def _again(values: Array, sign: int) -> float | None:

@@ -56,7 +56,6 @@ class Recommendation:
     columns: dict[Concern, ResultColumn]
     """The metric of each concern, in the user's order; each the mean over its columns."""
     margins: dict[Concern, float]
-    """Of the concerns."""
     chosen: CandidateConfiguration | None
     """The first of the ranking; None where the gate blocks everything."""
     verdict: str
@@ -174,23 +173,18 @@ class Answers:
     """Statistics of a comparison's results."""
 
     results: Results
-    """What they are made from."""
     effects: list[MetricEffects]
     """Of the plan's factors, for every metric of the synthetic table."""
     facets: list[MetricEffects]
     """Of what the thesis varied, for the same metrics."""
     stages: list[StageMeans]
-    """The headline metrics at the four stages."""
     paradox: Paradox
-    """Conditional against uniform."""
     against_baseline: list[PairedDifference]
-    """All pipelines against their generators alone."""
     contest: Contest | None
     """The configurations that ended well with every seed, and the metrics that order them; None if there is none."""
     ranking: list[RankedConfiguration]
     """Its configurations in order, the recommended one first."""
     per_metric: list[BestByMetric]
-    """The best by each metric."""
     recommendation: Recommendation | None
     """What to take; None if too little was measured."""
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Literal, get_args
@@ -81,11 +81,10 @@ class Results:
 
     @cached_property
     def overlap(self) -> float:
-        """Correlation of two seeds, 0 to below 1.
+        """Correlation of two seeds, 0 to below 1: the share of the table's records that one seed takes for control.
 
-        It is the share of the table's records that one seed takes for control: the expected share of a control set
-        that another seed's control set holds as well. 0 where no run has a control set or says how large the table
-        was: intervals are then about this table alone.
+        That is the expected share of a control set that another seed's holds as well. 0 where it is not known:
+        intervals are then about this table alone.
         """
         if not set(COUNTS) <= set(self.ok.columns):
             return 0.0
@@ -95,14 +94,10 @@ class Results:
     @cached_property
     def columns(self) -> dict[str, ResultColumn]:
         """Measured columns by name, the strongest attack first."""
-        names = [name for name in self.table.columns if name.partition(".")[0] in STAGES]
-        beside = {f"{name}_{what}" for name in names for what in (*BESIDE, *EXCESS)}
         found: dict[str, ResultColumn] = {}
-        for name in names:
+        for name in metric_names(self.table.columns):
             stage, _, rest = name.partition(".")
             metric, _, about = rest.partition(".")
-            if name in beside:
-                continue
             if metric == STRONGEST:
                 found[name] = ResultColumn(name, stage, metric, about, "privacy", "lower", (0.0, 1.0))
             elif metric in self.metrics:
@@ -127,10 +122,7 @@ class Results:
         return list(dict.fromkeys(self.table["seed"]))
 
     def matrix(self, column: str, what: str = "") -> Array:
-        """A column's values, shape (n_configurations, n_seeds); NaN where there is none.
-
-        ``what`` may be ``low``, ``high`` or ``reference``.
-        """
+        """Values of a column, or its ``what`` (low, high, reference): (n_configurations, n_seeds), NaN for none."""
         name = f"{column}_{what}" if what else column
         values: Array = np.full((len(self.configurations), len(self.seeds)), np.nan)
         if name in self.ok.columns:
@@ -160,6 +152,13 @@ def results(
     leaks = {f"{stage}.{STRONGEST}": _strongest(table, stage, metrics) for stage in STAGES}
     known = pd.DataFrame({name: values for name, values in leaks.items() if values.notna().any()}, index=table.index)
     return Results(pd.concat([table, known], axis=1), factors, facets or {}, metrics, margin, prefer or {})
+
+
+def metric_names(columns: Iterable[str]) -> list[str]:
+    """Columns, or keys of a row, with values of metrics."""
+    names = [name for name in columns if name.partition(".")[0] in STAGES]
+    beside = {f"{name}_{what}" for name in names for what in (*BESIDE, *EXCESS)}
+    return [name for name in names if name not in beside]
 
 
 def printed_column(form: str, name: str) -> str:

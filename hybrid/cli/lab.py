@@ -26,7 +26,8 @@ from hybrid.cli.compare import duration, show_forecast
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
-    from hybrid.lab import Laboratory, LabPlan
+    from hybrid.lab.plan import LabPlan
+    from hybrid.lab.run import Laboratory
     from hybrid.lab.tables import TablesForecast
 
 DEMO = "demo"
@@ -105,7 +106,7 @@ def _on_plan(
     retry_failed: bool,
     as_json: bool,
 ) -> None:
-    from hybrid.lab import foresee, run_lab
+    from hybrid.lab.run import foresee, run_lab
 
     with _plan(config, scale) as (plan, folder):
         chosen = plan if store is None else plan.model_copy(update={"store": store})
@@ -229,8 +230,7 @@ def _print_believing(found: Laboratory) -> None:
 def _plan(config: str, scale: str | None) -> Iterator[tuple[LabPlan, Path]]:
     """The plan and the folder that its paths start from."""
     from hybrid.base.scratch import scratch
-    from hybrid.lab import demo_plan, load_plan
-    from hybrid.lab.plan import write_table
+    from hybrid.lab.plan import demo_plan, load_plan, write_table
 
     if config != DEMO:
         yield load_plan(Path(config), scale), Path(config).parent

@@ -2,12 +2,6 @@
 
 from hybrid.comparison.forecast import forecast
 from hybrid.comparison.plan import ComparePlan, load_plan
-from hybrid.comparison.results import compare, metric_names
+from hybrid.comparison.results import compare
 
-__all__ = [
-    "ComparePlan",
-    "compare",
-    "forecast",
-    "load_plan",
-    "metric_names",
-]
+__all__ = ["ComparePlan", "compare", "forecast", "load_plan"]

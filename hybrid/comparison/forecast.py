@@ -100,8 +100,7 @@ class Forecast:
 def forecast(plan: ComparePlan, folder: Path, out: Path) -> Forecast:
     """Count what a plan computes, without computing anything.
 
-    Seconds are those measured for the same stage (and generator) by finished rows of ``out``; of what was not measured
-    yet, estimates (:mod:`hybrid.comparison.cost`).
+    Seconds are those of finished rows of ``out`` with the same stage and generator, or else estimates.
     """
     found = schedule(plan, folder)
     return foreseen(found.planned, out, plan.store, len(found.expansion.configurations), found.expansion.left_out)
@@ -110,10 +109,7 @@ def forecast(plan: ComparePlan, folder: Path, out: Path) -> Forecast:
 def foreseen(
     planned: Sequence[Planned], out: Path, store_at: str | None, configurations: int, left_out: tuple[LeftOut, ...] = ()
 ) -> Forecast:
-    """Count what trials compute, without computing anything.
-
-    ``store_at`` is the plan's store.
-    """
+    """Count what trials compute, with the plan's store, without computing anything."""
     rows = TrialRows(out / ROWS).read()
     open_ = [each for each in planned if each.key not in rows]
     measured = _measured(planned, rows)

@@ -34,11 +34,10 @@ def run_here(place: Workplace, todo: Sequence[Planned]) -> Iterator[Result]:
 
 
 def run_processes(place: Workplace, todo: Sequence[Planned], jobs: int) -> Iterator[Result]:
-    """Run the trials in ``jobs`` processes.
+    """Run the trials in ``jobs`` processes, as far as the memory that they are likely to need is available.
 
-    A trial is not started where the memory it is likely to need is not available, unless it is the only one. A
-    process that dies takes the others of its pool with it: they run again, each alone, and the one that dies again
-    is a failed row.
+    A process that dies takes the others of its pool with it: they run again, each alone; one that dies again is a
+    failed row.
     """
     suspects: deque[Planned] = deque()
     remaining = deque(todo)
@@ -111,10 +110,7 @@ def _pool(jobs: int) -> Iterator[ProcessPoolExecutor]:
 
 
 def _begin() -> None:
-    """Begin a worker process, which holds records and ends when the comparison is killed.
-
-    It would wait for work for ever.
-    """
+    """Begin a worker process, which holds records, and would wait for ever after the comparison is killed."""
     forbid_dumps()
     parent = parent_process()
     assert parent is not None

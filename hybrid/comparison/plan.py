@@ -66,10 +66,7 @@ class Scale(Options):
 
 
 class ComparePlan(Options):
-    """Plan of a comparison: a run configuration and values to try.
-
-    The values are for some of its keys.
-    """
+    """Plan of a comparison: a run configuration, and values to try for some of its keys."""
 
     version: Literal[1] = 1
     """Version of this format."""

@@ -40,11 +40,10 @@ class SpentTogether:
 
 
 def spent_together(planned: Sequence[Planned]) -> SpentTogether | None:
-    """Add up the budgets of a plan's private tables.
+    """Add up the budgets of a plan's private tables, shared ones once; None where no table is private.
 
-    None where no table is private. Tables that several trials share are drawn once. All are counted as of the same
-    people, which gives an upper bound where seeds split them differently. rho adds up (Bun and Steinke 2016, Lemma
-    2.3), and so do the deltas of categories that noisy counts find; delta is the sum of the tables' own.
+    All are counted as of the same people, an upper bound. rho adds up (Bun and Steinke 2016, Lemma 2.3), and so do the
+    deltas of categories that noisy counts find; delta is the sum of the tables' own.
     """
     drawn = {
         each.stages[SYNTHESIZE.name]: each.trial.config.privacy

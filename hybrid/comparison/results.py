@@ -22,7 +22,7 @@ from __future__ import annotations
 import json
 import os
 import shutil
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
 from pathlib import Path
@@ -30,7 +30,7 @@ from typing import Any
 
 import pandas as pd
 
-from hybrid.analysis.results import BESIDE, EXCESS, PRINTED, STAGES
+from hybrid.analysis.results import PRINTED
 from hybrid.base.atomic import atomic_file
 from hybrid.base.errors import ConfigError, OutputError
 from hybrid.base.locks import locked_if_free
@@ -51,12 +51,7 @@ ROWS = "rows.jsonl"
 
 
 class TrialRows:
-    """The rows of a comparison that are done.
-
-    A line counts once its line end is written; what a killed process left of a line is cut off before the next.
-
-    The file is made when the first row is appended.
-    """
+    """The rows that are done; what a killed process left of a line is cut off before the next."""
 
     def __init__(self, path: Path) -> None:
         self.path = path
@@ -111,13 +106,6 @@ def left_out_table(expansion: Expansion) -> pd.DataFrame:
         for each in expansion.left_out
     ]
     return pd.DataFrame(rows) if rows else pd.DataFrame(columns=["reason"])
-
-
-def metric_names(columns: Iterable[str]) -> list[str]:
-    """Columns, or keys of a row, with values of metrics."""
-    names = [name for name in columns if name.partition(".")[0] in STAGES]
-    beside = {f"{name}_{what}" for name in names for what in (*BESIDE, *EXCESS)}
-    return [name for name in names if name not in beside]
 
 
 STORE = ".store"
@@ -205,26 +193,39 @@ def collect(
     scheduler: str | None = None,
     retry_failed: bool = False,
     work: Path = WORK,
-) -> list[dict[str, object]]:
-    """Run the open trials, and give the row of each.
+) -> list[dict[str, Any]]:
+    """Run the open trials, and give the row of each."""
 
-    ``out`` holds ``rows.jsonl``, with every row as soon as it is there.
-    """
+    def run(todo: Sequence[Planned]) -> Iterator[tuple[Planned, dict[str, Any]]]:
+        refused = pay_draws(todo, place.store, work)
+        yield from ((each, failed(each.trial, refused[each.key])) for each in todo if each.key in refused)
+        allowed = [each for each in todo if each.key not in refused]
+        for each, ended in _results(place, allowed, jobs, scheduler):
+            if ended.packed is not None:
+                unpack(ended.packed, out)
+            yield each, ended.row
+
+    return filled(planned, run, out, "compare", progress, retry_failed=retry_failed)
+
+
+def filled(
+    planned: Sequence[Planned],
+    run: Callable[[Sequence[Planned]], Iterator[tuple[Planned, dict[str, Any]]]],
+    out: Path,
+    step: str,
+    progress: Progress,
+    *,
+    retry_failed: bool,
+) -> list[dict[str, Any]]:
+    """Row of each trial: of those that ended earlier, and of those that ``run`` is given, written as they end."""
     rows = TrialRows(out / ROWS)
     done = {key: row for key, row in rows.read().items() if row["status"] == "ok" or not retry_failed}
     todo = [each for each in planned if each.key not in done]
-    progress("compare", len(planned) - len(todo), len(planned))
-    refused = pay_draws(todo, place.store, work)
-    for each in (one for one in todo if one.key in refused):
-        done[each.key] = failed(each.trial, refused[each.key])
-        rows.append(each.key, done[each.key])
-    todo = [each for each in todo if each.key not in refused]
-    for each, ended in _results(place, todo, jobs, scheduler):
-        if ended.packed is not None:
-            unpack(ended.packed, out)
-        rows.append(each.key, ended.row)
-        done[each.key] = ended.row
-        progress("compare", sum(one.key in done for one in planned), len(planned))
+    progress(step, len(planned) - len(todo), len(planned))
+    for each, row in run(todo):
+        rows.append(each.key, row)
+        done[each.key] = row
+        progress(step, sum(one.key in done for one in planned), len(planned))
     return [done[each.key] for each in planned]
 
 
@@ -245,10 +246,7 @@ def _results(place: Workplace, todo: Sequence[Planned], jobs: int, scheduler: st
 
 @contextmanager
 def kept_store(store: str | None, out: Path) -> Iterator[StorePlace]:
-    """The store of a plan; without one, a private folder in ``out``.
-
-    That is removed when all is done, and stays when the block fails.
-    """
+    """The store of a plan, or a private folder in ``out`` that is removed unless the block fails."""
     if store == MEMORY:
         with memory_store() as place:
             yield place
@@ -260,7 +258,7 @@ def kept_store(store: str | None, out: Path) -> Iterator[StorePlace]:
         shutil.rmtree(own, ignore_errors=True)
 
 
-def _written(plan: ComparePlan, planned: Schedule, rows: list[dict[str, object]], out: Path) -> pd.DataFrame:
+def _written(plan: ComparePlan, planned: Schedule, rows: list[dict[str, Any]], out: Path) -> pd.DataFrame:
     result = results_table(rows)
     with atomic_file(out / TABLE) as temporary:
         result.to_csv(temporary, index=False)

@@ -1,4 +1,4 @@
-"""Schedule of a comparison: configurations of its plan, and all their trials with their keys."""
+"""Schedule of a comparison: configurations of its plan, and all their trials with their keys and expected costs."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ import math
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
+from typing import Any, get_args
 
 import numpy as np
 
@@ -15,13 +15,20 @@ from hybrid.base.config_files import read_yaml
 from hybrid.base.errors import ConfigError
 from hybrid.base.hashing import code_version, fingerprint
 from hybrid.base.yaml_document import value_at
-from hybrid.comparison.cost import TrialCost, trial_cost
 from hybrid.comparison.plan import ComparePlan, ExcludedCombinations, Subset, named
-from hybrid.comparison.trial import Configuration, Trial, research_problem, shown, without_research_order
+from hybrid.comparison.trial import REST, Configuration, Trial, research_problem, shown, without_research_order
+from hybrid.evaluation.measure import Subject
+from hybrid.evaluation.price import price, training_price
 from hybrid.pipeline.config import RunConfig, configured
+from hybrid.pipeline.evaluation_price import REPEATED, judged_sizes, retraining_seconds
 from hybrid.pipeline.inputs import Sources
-from hybrid.pipeline.pipeline import Pipeline, stage_of
-from hybrid.pipeline.stages import BASELINE, TRADEOFF
+from hybrid.pipeline.pipeline import Pipeline, split_step, stage_of, step_of
+from hybrid.pipeline.risk import leak_of
+from hybrid.pipeline.stages import ANONYMIZE, BASELINE, SYNTHESIZE, TRADEOFF, evaluation_of, subject_of
+from hybrid.pipeline.table_run import TableRun
+from hybrid.publication.asked import asked
+from hybrid.synthesize.estimate import estimate, slowness
+from hybrid.synthesize.protocol import Cost
 
 MOST = 100_000
 """More combinations than this are refused without a subset."""
@@ -56,11 +63,9 @@ class Combination:
 
 
 def expand(plan: ComparePlan, folder: Path) -> Expansion:
-    """The configurations of a plan.
+    """The configurations of a plan in its order; ``plan.base`` is relative to ``folder``.
 
-    ``plan.base`` is relative to ``folder``. Configurations are in the order of the plan. Combinations that a constraint
-    drops, and those that are the same run as an earlier one because what differs has no effect, are left out with the
-    reason.
+    Left out, with the reason, are combinations that a constraint drops or that run the same as an earlier one.
     """
     base = folder / plan.base
     content = read_yaml(base)
@@ -124,8 +129,8 @@ def combinations(plan: ComparePlan) -> Iterator[Combination]:
 def _drawn(sizes: Sequence[int], subset: Subset) -> Iterator[tuple[int, ...]]:
     """Distinct combinations in random order: balanced designs one after the other, or independent draws.
 
-    A Latin hypercube of n points (McKay, Beckman and Conover 1979) over factors with few values: each value of a factor
-    occurs in n / (number of values) points, up to rounding.
+    In a Latin hypercube of n points (McKay, Beckman and Conover 1979) each value of a factor occurs about equally
+    often.
     """
     rng = np.random.default_rng(subset.seed)
     seen: set[tuple[int, ...]] = set()
@@ -195,6 +200,69 @@ def _same(combination: Combination, earlier: Combination) -> str:
     return f"the same run as with {like}: the difference has no effect" if differing else "listed twice"
 
 
+JUDGED = evaluation_of("synthetic")
+REST_SECONDS = 0.4
+"""Seconds of one core for what is no kept stage of a trial: reading, verdict, report and files."""
+
+
+@dataclass(frozen=True)
+class TrialCost:
+    """Estimated cost of one trial on one core."""
+
+    seconds: Mapping[str, float]
+    """By step, as in the keys of a run."""
+    memory_bytes: int = 0
+    """Most memory of one training; 0 without a generator."""
+    repeats: str = ""
+    """Step whose attacks train the generator again, so that its time is that of the generator; empty without such
+    attacks."""
+
+
+def trial_cost(run: Pipeline, steps: Iterable[str]) -> TrialCost:
+    """Estimate the cost of a run that is only compared."""
+    config = run.config
+    learns = not (config.synthesize.is_off or leak_of(config.risk) is not None)
+    trainings = {name: estimate(table.train, config.synthesize)[0] for name, table in run.tables.items() if learns}
+    seconds: dict[str, float] = {}
+    for step in steps:
+        name, stage = split_step(step)
+        table = run.tables[name]
+        seconds[step] = _seconds(table, stage, trainings.get(name))
+    repeats = step_of(run.config.links.person, JUDGED)
+    again = retraining_seconds(config, run.person.train, _of_all(trainings)) if trainings else None
+    if again is None or repeats not in seconds:
+        repeats = ""
+    else:
+        seconds[repeats] += again
+    seconds[REST] = REST_SECONDS * slowness()
+    return TrialCost(seconds, max((cost.memory_bytes for cost in trainings.values()), default=0), repeats)
+
+
+def _of_all(trainings: Mapping[str, Cost]) -> Cost:
+    return Cost(sum(cost.seconds for cost in trainings.values()), max(cost.memory_bytes for cost in trainings.values()))
+
+
+def _seconds(table: TableRun, stage: str, training: Cost | None) -> float:
+    folds = table.config.split.folds if table.config.split.is_crossed else 0
+    judged = subject_of(stage)
+    if judged is not None:
+        return _evaluation(table, judged, folds) * slowness()
+    if stage in (SYNTHESIZE.name, BASELINE.name):
+        return (folds + 1) * (0.0 if training is None else training.seconds)
+    cells = len(table.train) * len(table.train.schema) if stage == ANONYMIZE.name else 0
+    return (folds + 1) * (REPEATED[0] + REPEATED[1] * cells) * slowness()
+
+
+def _evaluation(table: TableRun, judged: Subject, folds: int) -> float:
+    options = table.assessment.measured_alone
+    sizes, _ = judged_sizes(table.config.split, options, table.train, table.control)
+    metrics = asked(None, options)
+    first = next(subject for subject in get_args(Subject) if evaluation_of(subject) in table.keys)
+    encoders = training_price(sizes, options) if any("encoder" in metric.needs for metric in metrics) else 0.0
+    each = sum(price(metric, sizes, options, first=judged == first) for metric in metrics)
+    return max(folds, 1) * (each + encoders)
+
+
 @dataclass(frozen=True)
 class Planned:
     """A trial before it runs."""
@@ -205,7 +273,6 @@ class Planned:
     stages: dict[str, str]
     """The keys of its stages; equal keys are computed once."""
     cost: TrialCost = field(default_factory=lambda: TrialCost({}))
-    """An estimate of what it takes."""
 
     @property
     def generator(self) -> str:
@@ -229,10 +296,7 @@ def schedule(plan: ComparePlan, folder: Path) -> Schedule:
 
 
 def planned_trials(pairs: Iterable[tuple[Configuration, int]], *, write: bool) -> tuple[Planned, ...]:
-    """Trials of configurations and seeds, with the keys of all stages.
-
-    Configurations with a table already read must share it.
-    """
+    """Trials of configurations (those with a table already read share it) and seeds, with the keys of all stages."""
     read = _Read({}, {}, {}, {})
     return tuple(_planned(configuration, seed, read, write) for configuration, seed in pairs)
 

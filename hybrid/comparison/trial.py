@@ -42,10 +42,7 @@ NOTE = (
 
 
 def without_research_order(plan: ComparePlan, settings: Mapping[str, Any]) -> tuple[dict[str, Any], tuple[str, ...]]:
-    """Settings without a research order, and that order.
-
-    The order is empty where the settings state none that anonymizes last, or the plan is not for research.
-    """
+    """Settings without their research order, and that; empty where the plan has none that anonymizes last."""
     stated = settings.get(STAGES_KEY)
     if not plan.research or not isinstance(stated, Sequence) or "synthesize" not in stated:
         return dict(settings), ()
@@ -76,11 +73,9 @@ def research_problem(config: RunConfig, order: Sequence[str]) -> str:
 
 
 def evaluate_anonymized_last(config: RunConfig, seed: int, store: Store) -> Evaluation:
-    """Evaluation of a generator's table that is anonymized, sampled and restored afterwards.
+    """Evaluation of a generator's table that is anonymized afterwards (:func:`research_problem` finds nothing).
 
-    The configuration has the same sections in the usual order, and :func:`research_problem` finds nothing. The store
-    keeps the results of the generator alone, which the usual order shares; nothing else. Stages are original, baseline
-    (the generator alone) and synthetic (what became of it).
+    Stages are original, baseline (the generator alone, which the store keeps) and synthetic (what became of it).
     """
     pipeline = TableRun(config, seed=seed, store=store, judge_power=False)
     pipeline.check()
@@ -160,7 +155,6 @@ class EndedTrial:
 
     row: dict[str, Any]
     peak_bytes: int = 0
-    """Most memory while it ran."""
     packed: bytes | None = None
     """The run folder as a tar file."""
 

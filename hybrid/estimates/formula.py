@@ -29,13 +29,11 @@ class ModelFormula:
     """A model by the names of its columns."""
 
     text: str
-    """As it was written."""
     outcome: str
     """Column that is explained; of survival times, the column that says whether the event occurred."""
     predictors: tuple[str, ...]
     """Columns that explain it; none for a mean or a share."""
     time: str | None = None
-    """Column of survival times."""
 
     @classmethod
     def parse(cls, text: str) -> Self:
@@ -74,10 +72,9 @@ class ModelFormula:
 
 
 class Numbers(NamedTuple):
-    """Numbers of a table for a model; rows with a missing value are left out.
+    """Numbers of a table for a model, without rows with a missing value; weights and clusters of a survey, if any.
 
-    ``inputs``: shape (n, p). ``outcome``: shape (n,), of logistic and survival models 1 where the event occurred.
-    ``time``: shape (n,), of survival models; else empty. ``drawn``: weights and clusters of a survey; None without.
+    ``outcome`` is 1 where the event occurred, of logistic and survival models; ``time`` is empty without survival.
     """
 
     inputs: Array
@@ -91,7 +88,6 @@ class Design:
     """A formula, fitted to the columns of a table: the same coefficients for every table."""
 
     formula: ModelFormula
-    """The model."""
     model: Model
     """linear for numbers and for shares (``OUTCOME ~ 1``), logistic for two values, cox for survival times."""
     event: object

@@ -23,7 +23,6 @@ class Fit:
     """Coefficients of a model."""
 
     names: tuple[str, ...]
-    """Of the coefficients."""
     estimates: Array
     variances: Array
     """Coefficients and their squared standard errors; shape (p,)."""
@@ -141,10 +140,7 @@ def _mean_one(numbers: Numbers) -> Array:
 
 
 def _decided(inverse: Array) -> None:
-    """Refuse a model of which a predictor decides the outcome.
-
-    Its scores are 0, and linearization would call the estimate exact.
-    """
+    """Refuse a predictor that decides the outcome: its scores are 0, and linearization would call it exact."""
     if not np.sqrt(inverse.diagonal()).max() < UNSURE:
         raise NotEstimable("a predictor decides the outcome", hint="leave it out")
 

@@ -20,11 +20,7 @@ class NotEstimable(DataError):
 
 
 class Clusters(NamedTuple):
-    """Cluster of each row that an estimate uses, and stratum of each cluster of the survey.
-
-    ``of``: shape (n,), 0..n_clusters - 1. ``stratum``: shape (n_clusters,), of all clusters: also of those without a
-    row that the estimate uses, which count as clusters with a total of 0 (estimates of a domain).
-    """
+    """Cluster of each row that an estimate uses, and stratum of every cluster of the survey, used or not."""
 
     of: Array
     stratum: Array
@@ -109,10 +105,7 @@ class Survey:
         return np.asarray(frame[self.weights].to_numpy(float, na_value=np.nan) > 0)
 
     def drawn(self, frame: pd.DataFrame, used: Mask) -> SampledRows | None:
-        """Weights and clusters of the rows that an estimate uses; None where no column is named.
-
-        Clusters of rows of the survey that it does not use count, too.
-        """
+        """Weights of the used rows, and clusters of all rows of the survey; None where no column is named."""
         import pandas as pd
 
         if not self.columns:

@@ -16,10 +16,9 @@ from hybrid.table import Table
 
 
 def encode_changed(before: Encoding, tables: Sequence[Table], changed: Array) -> Encoding:
-    """Encode tables as :func:`~.encoding.encode` does, from an earlier encoding.
+    """Encode tables as :func:`~.encoding.encode` does, from their encoding before rows of the last one changed.
 
-    Numbers and dates of unchanged rows are not ranked again: their ranks move by the values that came and went.
-    ``before`` encodes the same tables, the last of them before its rows ``changed``.
+    Numbers and dates of other rows are not ranked again: their ranks move by the values that came and went.
     """
     if any(_varies(tables, name, changed) for name, reason in before.excluded.items() if reason == "constant"):
         return encode(tables)
@@ -112,10 +111,7 @@ class ChangedContext(Context):
         return rows
 
     def nearest(self, asked: Part, references: Part, k: int, own: Array | None) -> Search:
-        """At least k nearest references of queried records.
-
-        Where the references are the table, only records whose neighbours were changed search all of it.
-        """
+        """At least k nearest references; where these are the table, only records whose neighbours changed search it."""
         if self.encoding.columns != self._judged.encoding.columns or own is not None:
             return super().nearest(asked, references, k, own)
         if references.role == "table" and references.key == "all":

@@ -38,7 +38,6 @@ class KeptModel:
     """A kept model that made a stage's table."""
 
     generator: str
-    """Who trained it."""
     ask: Ask | None
     """Asks the model about single records, beside those of other people of the population; None: it cannot be asked."""
     untried: str = ""
@@ -123,10 +122,7 @@ UNKNOWN = Making()
 
 
 class Part(NamedTuple):
-    """Rows of one table, named for the cache of searches.
-
-    Searches are remembered under the name.
-    """
+    """Rows of one table, with a name under which searches are remembered."""
 
     role: Role
     key: Hashable
@@ -145,27 +141,12 @@ class Before(NamedTuple):
 
 
 class Context:
-    """The tables of one stage and what is derived from them.
+    """The tables of one stage, without identifiers, and what is derived from them.
 
-    Parameters
-    ----------
-    train : Table
-        The original training rows, suppressed ones included: the people at risk. No identifiers.
-    control : Table or None
-        Records that no generator has seen.
-    table : Table
-        The stage's table, whose release is judged.
-    options : EvaluateOptions
-        What to measure.
-    seed : int
-        Root of every metric's random stream.
-    share : callable
-        ``share(key, compute)`` gives a result that depends on train and control only, as they are coded here: the
-        one computed earlier under the key, or that of ``compute()``. By default nothing is shared.
-    progress : Progress
-        Called for every training.
-    making : Making
-        How the table was made.
+    ``train``: the original training rows, suppressed ones included, which are the people at risk; ``control``: records
+    that no generator has seen; ``table``: what is judged. ``seed``: root of every metric's random stream. ``share(key,
+    compute)`` gives a result that depends on train and control only, as they are coded here: the one computed earlier
+    under the key, or that of ``compute()``. ``progress`` is called for every training.
     """
 
     def __init__(
@@ -213,9 +194,8 @@ class Context:
 
     @property
     def retrain(self) -> RetrainOptions:
-        """Options of the attacks with trainings; they are there where such an attack is made."""
-        assert self.options.retrain is not None
-        return self.options.retrain
+        """Effort of attacks with trainings; the defaults where none is configured."""
+        return self.options.retrain or RetrainOptions()
 
     @property
     def schema(self) -> Schema:
@@ -247,10 +227,7 @@ class Context:
 
     @property
     def declared_secrets(self) -> list[str]:
-        """Declared secrets; targets if there are none.
-
-        For attacks too slow to try on every column.
-        """
+        """Declared secrets, else the targets: for attacks too slow to try on every column."""
         return self.secrets if self.options.secrets is not None or self.schema.sensitive else self.targets
 
     @cached_property
@@ -389,10 +366,7 @@ class Context:
         return [tuple(cut[role][i % len(cut[role])] for role in roles) for i in range(rounds)]
 
     def kept(self, role: Role, roles: Sequence[Role]) -> float:
-        """Share of a table's rows in each part, 0..1.
-
-        A leak is diluted by it in the table's :meth:`parts`.
-        """
+        """Share of a table's rows in each of its :meth:`parts`, 0..1: it dilutes a leak."""
         return min(len(self.encoded(each)) for each in roles) / max(len(self.encoded(role)), 1)
 
     def _cut(self, role: Role, size: int) -> list[Part]:
@@ -436,10 +410,7 @@ class Context:
         return self.once(("asked", part.role, part.key), draw)
 
     def sampled(self) -> dict[str, dict[str, int]]:
-        """Number of queried records, and of all, per sampled table.
-
-        For every table that was not queried as a whole.
-        """
+        """Number of queried records, and of all, of every table that was not queried as a whole."""
         counts: dict[str, dict[str, int]] = {}
         for (role, _), (asked, of) in self.asked_about.items():
             found = counts.setdefault(role, {"records": 0, "of": 0})
@@ -447,10 +418,9 @@ class Context:
         return {role: found for role, found in counts.items() if found["records"] < found["of"]}
 
     def distances(self, queries: Part, references: Part, k: int = 1) -> Array:
-        """E1 distances of queries to their k nearest references.
+        """E1 distances of queries :meth:`asked` to their k nearest references, ascending; inf where there are fewer.
 
-        Of the queries :meth:`asked`; shape (n_asked, k), ascending. A record is not its own neighbour when both parts
-        are the same; inf where there are fewer references.
+        A record is not its own neighbour when both parts are the same.
         """
         return self.search(queries, references, k)[0][:, :k]
 
@@ -481,10 +451,7 @@ class Context:
         return self.once(("sorted", part.role, part.key), lambda: in_blocks(self.space, self.place(part)))
 
     def _search_cut(self, queries: Part, asked: Part, cut: list[Part], k: int) -> list[Search]:
-        """The search of every part of a cut table.
-
-        They are found in one search, together with that of the whole table.
-        """
+        """The search of every part of a cut table, found in one search with that of the whole table."""
         whole, n = self.whole(cut[0].role), len(asked.rows)
 
         def search() -> list[Search]:
@@ -496,10 +463,7 @@ class Context:
         return found[1:]
 
     def _remember(self, queries: Part, role: Role, key: Hashable, asked: int, k: int, search: Callable[[], T]) -> T:
-        """A search, remembered for all stages where that is possible.
-
-        One of more neighbours will do.
-        """
+        """A search, remembered for all stages where that is possible; one of more neighbours will do."""
         real = "table" not in (queries.role, role)
         most = max(NEIGHBOURS, self.options.knn_neighbours)
         keys = [("distances", queries.role, queries.key, role, key, asked, more) for more in range(k, most + 1)]
@@ -523,20 +487,14 @@ def person_of_rows(context: Context, role: Role) -> Codes:
 
 
 def order_of_rows(context: Context, role: Role) -> Array:
-    """Value of each row in the order; shape (n,), float64.
-
-    NaN where it is missing, or where no column orders the rows.
-    """
+    """Value of each row in the order; NaN where it is missing, or where no column orders the rows; shape (n,)."""
     at = context.encoding.positions([name for name in [context.schema.order] if name is not None])
     table = context.encoded(role)
     return table.numbers[:, at[0]] if len(at) else np.full(len(table), np.nan)
 
 
 def successive_rows(context: Context, role: Role) -> tuple[Array, Array]:
-    """Positions of successive rows of a person, each of shape (n_pairs,).
-
-    Ascending in the order; as the rows are in the table, where no column orders them.
-    """
+    """Positions of successive rows of a person, in their order or else as they are in the table; shape (n_pairs,)."""
 
     def find() -> tuple[Array, Array]:
         groups, times = person_of_rows(context, role), order_of_rows(context, role)

@@ -54,10 +54,7 @@ def improvements(evaluation: Evaluation) -> list[Improvement]:
 
 
 def with_printed(evaluation: Evaluation) -> Evaluation:
-    """The evaluation with (R_pipe - R_SDG)/R_SDG in the details.
-
-    In those of the synthetic stage, as eq. 5.3 prints it.
-    """
+    """The evaluation with (R_pipe - R_SDG)/R_SDG in the details of the synthetic stage, as eq. 5.3 prints it."""
     return Evaluation(tuple(_with_printed(evaluation, result) for result in evaluation.metrics))
 
 

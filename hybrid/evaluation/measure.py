@@ -118,10 +118,7 @@ def excesses(found: Mapping[str, tuple[float, float, float]], n: int) -> dict[st
 
 @dataclass(frozen=True)
 class NotComputable:
-    """Reason for a missing number.
-
-    A gate that needs the number does not pass without it.
-    """
+    """Reason for a missing number, without which a gate that needs it does not pass."""
 
     reason: str
     state: Literal["not_applicable", "too_few", "failed", "timed_out"] = "not_applicable"
@@ -133,21 +130,8 @@ NOTHING_TO_LEAK: frozenset[Lacking] = frozenset({"headroom", "matches"})
 """What is lacking where nothing can leak: an attack that always succeeds on people never seen tells no more of training
 people, and nor does one that no row serves. There is then known to be no excess, though not its number."""
 Outcome = Measure | NotComputable
-_COLUMNS = [
-    "family",
-    "name",
-    "stage",
-    "column",
-    "table",
-    "value",
-    "low",
-    "high",
-    "reference",
-    "direction",
-    "n",
-    "state",
-    "reason",
-]
+_ABOUT = ("family", "name", "stage", "column", "table")
+_COLUMNS = [*_ABOUT, "value", "low", "high", "reference", "direction", "n", "state", "reason"]
 """Columns of the frame of an evaluation."""
 
 
@@ -170,10 +154,7 @@ class MetricResult:
     """Table it is about, of several linked ones; None for a single table."""
 
     def to_json(self) -> dict[str, Any]:
-        """JSON form: name, family, stage, value, ci, direction, details, and more.
-
-        This is the contract's form, with seconds (and more).
-        """
+        """JSON form: name, family, stage, value, ci, direction, details, seconds and more."""
         base: dict[str, Any] = {
             "name": self.name,
             "family": self.family,
@@ -184,18 +165,10 @@ class MetricResult:
         }
         if self.table is not None:
             base["table"] = self.table
-        if isinstance(self.outcome, NotComputable):
-            return base | {
-                "value": None,
-                "ci": None,
-                "reference": None,
-                "excess": None,
-                "together": 1,
-                "n": 0,
-                "state": self.outcome.state,
-                "details": {"reason": self.outcome.reason, "lacks": self.outcome.lacks},
-            }
         outcome = self.outcome
+        if isinstance(outcome, NotComputable):
+            base |= dict.fromkeys(("value", "ci", "reference", "excess")) | {"together": 1, "n": 0}
+            return base | {"state": outcome.state, "details": {"reason": outcome.reason, "lacks": outcome.lacks}}
         ci = None if outcome.low is None or outcome.high is None else [outcome.low, outcome.high]
         return base | {
             "value": outcome.value,
@@ -211,10 +184,7 @@ class MetricResult:
 
 @dataclass(frozen=True)
 class AllRows:
-    """Counts on all rows of a table judged by a sample.
-
-    Of ``train`` and ``control`` records, so many (``train_found``, ``control_found``) equal one of all rows.
-    """
+    """Counts on all rows of a table judged by a sample: of train and control records, so many equal one of them."""
 
     rows: int
     judged: int
@@ -229,9 +199,7 @@ class Crossed:
     """Share of copies in a released table, beside the tables of the folds by which it was judged."""
 
     metric: str
-    """What is counted."""
     folds: int
-    """Number of folds."""
     released: float
     low: float
     """Share in the released table, with the low end of its interval."""
@@ -244,10 +212,7 @@ class Crossed:
 
 @dataclass(frozen=True)
 class Evaluation:
-    """All metrics of one run, in the order of their computation.
-
-    They are the content of ``evaluation.json``.
-    """
+    """All metrics of one run, in the order of their computation: the content of ``evaluation.json``."""
 
     metrics: tuple[MetricResult, ...]
     all_rows: AllRows | None = None
@@ -258,10 +223,7 @@ class Evaluation:
     def find(
         self, name: str, stage: Subject, column: str | None = None, table: str | None = None
     ) -> MetricResult | None:
-        """Metric of this name and stage; None if it was not requested.
-
-        And about this column, or this one of several linked tables, if one is given.
-        """
+        """Metric of this name and stage, and of a column and table where they are given; None if there is none."""
         for metric in self.of_stage(name, stage):
             if column in (None, metric.column) and table in (None, metric.table):
                 return metric
@@ -325,7 +287,7 @@ class Evaluation:
 
 
 def _row(metric: MetricResult) -> dict[str, Any]:
-    outcome, about = metric.outcome, {name: getattr(metric, name) for name in _COLUMNS[:5]}
+    outcome, about = metric.outcome, {name: getattr(metric, name) for name in _ABOUT}
     if isinstance(outcome, NotComputable):
         return about | {"direction": metric.direction, "n": 0, "state": outcome.state, "reason": outcome.reason}
     found = {name: getattr(outcome, name) for name in ("value", "low", "high", "reference", "n")}

@@ -39,6 +39,19 @@ SWITCHED: dict[Lacking, str] = {
     "register": "attacker_register",
 }
 """Needs that a section of the options switches on, and the section."""
+REASONS: dict[Lacking, tuple[Callable[[Context], bool], str]] = {
+    "parents": (lambda of: of.making.parentage is not None, "the table has no parent table"),
+    "weight": (lambda of: bool(of.schema.having(Role.WEIGHT)), "no column has the role weight"),
+    "control": (lambda of: of.control is not None, "needs a control set: records that the generator has not seen"),
+    "quasi_identifiers": (lambda of: bool(of.schema.quasi_identifiers), "needs columns with role: quasi_identifier"),
+    "order": (lambda of: of.schema.order is not None, "needs a column that orders the rows of a person: data.order"),
+    "origin": (
+        lambda of: of.making.origin is not None,
+        "which record each row was made from is known of tables with a known leak alone (risk)",
+    ),
+    "model": (lambda of: of.making.model is not None, "no trained model of this table is kept"),
+}
+"""Needs that a table or its making meets, in the order in which they are asked, and what is said where it does not."""
 MIN_ROWS = 10
 """Tables with fewer rows are not measured."""
 
@@ -130,10 +143,7 @@ class Metric:
         return next((need for need in off if need in self.needs), None)
 
     def measure(self, context: Context, column: str | None = None) -> MetricResult:
-        """Compute the metric.
-
-        An error becomes a state with a reason, never a number or an exception.
-        """
+        """Compute the metric; an error becomes a state with a reason, never a number or an exception."""
         started, cpu = time.perf_counter(), cpu_seconds()
         outcome = self._missing(context, column) or self._attempt(context, column)
         spent = time.perf_counter() - started, cpu_seconds() - cpu
@@ -148,23 +158,11 @@ class Metric:
         many = self.of_many_rows and len(context.table) > len(context.train)
         if "persons" in self.needs and context.train.rows_are_persons and not many:
             return NotComputable("each row is taken for another person: data.person names no column", lacks="persons")
-        if "parents" in self.needs and context.making.parentage is None:
-            return NotComputable("the table has no parent table", lacks="parents")
-        if "weight" in self.needs and not context.schema.having(Role.WEIGHT):
-            return NotComputable("no column has the role weight", lacks="weight")
-        if "control" in self.needs and context.control is None:
-            return NotComputable("needs a control set: records that the generator has not seen", lacks="control")
-        if "quasi_identifiers" in self.needs and not context.schema.quasi_identifiers:
-            return NotComputable("needs columns with role: quasi_identifier", lacks="quasi_identifiers")
-        if "order" in self.needs and context.schema.order is None:
-            return NotComputable("needs a column that orders the rows of a person: data.order", lacks="order")
-        if "origin" in self.needs and context.making.origin is None:
-            reason = "which record each row was made from is known of tables with a known leak alone (risk)"
-            return NotComputable(reason, lacks="origin")
-        if "model" in self.needs and context.making.model is None:
-            return NotComputable("no trained model of this table is kept", lacks="model")
-        if (need := self.switched_off(context.options)) is not None:
-            return NotComputable(f"off by default: asked for by evaluate.{SWITCHED[need]}", lacks=need)
+        for need, (is_there, reason) in REASONS.items():
+            if need in self.needs and not is_there(context):
+                return NotComputable(reason, lacks=need)
+        if (off := self.switched_off(context.options)) is not None:
+            return NotComputable(f"off by default: asked for by evaluate.{SWITCHED[off]}", lacks=off)
         if "trainings" in self.needs and context.making.untried and context.options.retrain is None:
             return NotComputable(context.making.untried, lacks="trainings")
         if {"retraining", "trainings"} & set(self.needs) and context.making.again is None:

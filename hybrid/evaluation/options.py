@@ -18,10 +18,7 @@ TORCH_HINT = "pip install 'hybrid-release[tabddpm]', which brings it, or evaluat
 
 
 class RetrainOptions(Options):
-    """Attacks that train the generator repeatedly.
-
-    They measure the effect of one person.
-    """
+    """Attacks that train the generator repeatedly, and so measure the effect of one person."""
 
     stages: tuple[Literal["synthetic", "baseline"], ...] = ("synthetic",)
     """Whose making is repeated: the whole way from records to the synthetic table, or the generator alone."""

@@ -33,11 +33,7 @@ class LinkedPeople(Table):
 
     @classmethod
     def of(cls, people: Table, below: Mapping[str, tuple[Table, Sequence[str]]]) -> Self:
-        """Join people and their rows.
-
-        ``persons`` numbers the people, whose columns are named so that no summary has the name of one; in the tables
-        below it is the number of each row's person. Of those the named columns count, which are not the person's.
-        """
+        """Join people and their rows below, of which the named columns count; persons number the people."""
         columns, values = list(people.schema), {name: people.frame[name] for name in people.schema.names}
         numbers = people.persons
         for name, (table, own) in below.items():

@@ -1,7 +1,4 @@
-"""Leaks of known size, planted into a synthetic table.
-
-They test whether a verdict would notice them.
-"""
+"""Leaks of known size, planted into a synthetic table to test whether a verdict would notice them."""
 
 from __future__ import annotations
 
@@ -77,10 +74,7 @@ Values = Callable[[Context, Array, np.random.Generator], pd.DataFrame]
 
 @dataclass(frozen=True)
 class Leak:
-    """Kind of leak: the leaked people, and the values that enter.
-
-    The values are those with which their records enter the table.
-    """
+    """Kind of leak: the leaked people, and the values with which their records enter the table."""
 
     name: LeakName
     """As in ``must_detect`` of a policy."""
@@ -121,10 +115,10 @@ class Leak:
     def plant_nested(
         self, context: Context, shares: Sequence[float], rng: np.random.Generator
     ) -> list[Planted] | NotComputable:
-        """Leaks of several sizes, of which a larger one holds every smaller one.
+        """Leaks of several sizes, of which a larger one holds every smaller one, in the place of the same rows.
 
-        The same people, with the same values, in the place of the same rows: what is measured on the tables is paired.
-        Of ``group``, shares are those of the largest one, which is the whole group.
+        What is measured on the tables is paired. Of ``group``, shares are those of the largest one, which is the whole
+        group.
         """
         people = self.people(context, max(shares), rng)
         if isinstance(people, NotComputable):
@@ -197,10 +191,7 @@ def _whole(context: Context) -> Array:
 
 
 def _own_halves(context: Context) -> Array:
-    """Columns of the half that is a person's, in each of the ways; bool, shape (HALVES, n_columns).
-
-    A row has the way of its number.
-    """
+    """Columns of the half that is a person's, in the way of the row's number; bool, shape (HALVES, n_columns)."""
     p = len(context.schema.names)
     half = np.tile(np.arange(p) < (p + 1) // 2, (HALVES, 1))
     return context.random("halves of rows").permuted(half, axis=1)
@@ -215,10 +206,7 @@ def _known_or_secret(context: Context) -> Array:
 def _exposed_people(
     context: Context, share: float, rng: np.random.Generator, ranking: Ranking
 ) -> Array | NotComputable:
-    """``share`` of the most exposed 1 % of the people by one ranking.
-
-    Ties are in random order; of each person the row least like others.
-    """
+    """``share`` of the most exposed 1 % of the people by one ranking, each by the row least like others."""
     if ranking not in rankings(context):
         return NotComputable(f"no column is a number that {ranking} could be of", lacks="numbers")
     part = context.whole("train")
@@ -330,11 +318,7 @@ def _categories(context: Context) -> list[str]:
 
 
 def _in_time(context: Context, rows: Array, rng: np.random.Generator) -> pd.DataFrame:
-    """Records with perturbed numbers, moved by one step in time.
-
-    A step is the median distance of two values of the column that orders the rows of a person; none is moved without
-    one.
-    """
+    """Records with perturbed numbers, moved by the median distance of two values of the column that orders rows."""
     frame, order = _noisy(context, rows, rng), context.schema.order
     if order is not None:
         values = context.train.take(rows).frame[order]

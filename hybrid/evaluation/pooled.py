@@ -46,29 +46,22 @@ LISTED = 20
 
 
 def is_measured_in_folds(metric: Metric) -> bool:
-    """True for metrics that compare with people never seen: folds alone have such people.
-
-    Everything else is measured on the table that is released.
-    """
+    """True for metrics that compare with people never seen, whom folds alone have; others are of the released table."""
     indicator = metric.pillar == "indicator" and not {"origin", "retraining"} & set(metric.needs)
     return "control" in metric.needs or indicator
 
 
 def pooled(results: Sequence[MetricResult]) -> MetricResult:
-    """The results of one metric in all folds as one.
+    """The results of one metric in all folds as one, with the time of all; ``details["folds"]`` is their number.
 
     Computed if it is in half of the folds or more, and failed in none; from those alone, so its interval is wider.
-    ``details["folds"]`` is their number. The time is that of all.
     """
     seconds, cpu = sum(one.seconds for one in results), sum(one.cpu_seconds for one in results)
     return replace(results[0], outcome=_outcome([one.outcome for one in results]), seconds=seconds, cpu_seconds=cpu)
 
 
 def pooled_evaluation(own: Evaluation, folds: Sequence[Evaluation], names: Collection[str]) -> Evaluation:
-    """Evaluation of a run's tables made from everybody, with the folds' pooled results in their places.
-
-    A stage is pooled over the folds that measured it.
-    """
+    """Evaluation of tables made from everybody, with results of the folds, pooled by stage, in the places of others."""
     found: dict[tuple[str, str, str | None], list[MetricResult]] = {}
     for metric in own.metrics:
         if metric.name not in names:
@@ -121,10 +114,9 @@ def _outcome(outcomes: Sequence[Outcome]) -> Outcome:
 
 
 def pooled_measure(measures: Sequence[Measure]) -> Measure:
-    """Pool one number of several folds; that of one fold as it is.
+    """Pool one number of several folds; that of one fold as it is. A worst of several parts is that of the pooled ones.
 
-    Details are means over the folds where they are numbers, and are left out where folds differ otherwise. A worst of
-    several parts is the worst of the pooled parts.
+    Details are means over the folds where they are numbers, and are left out where folds differ otherwise.
     """
     if len(measures) == 1:
         return measures[0]
@@ -182,10 +174,7 @@ def _end(values: Sequence[float], ends: Sequence[float], factors: Sequence[float
 
 
 def _worst(measures: Sequence[Measure], details: dict[str, Any]) -> Measure:
-    """The pooled part with the highest low end.
-
-    A part that some folds alone have is pooled over these, so its interval is wider.
-    """
+    """The pooled part with the highest low end; one that some folds alone have is pooled over these."""
     folds = [one.parts or {} for one in measures]
     names = dict.fromkeys(name for fold in folds for name in fold)
     further = len(names) - max(len(fold) for fold in folds)

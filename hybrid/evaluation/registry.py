@@ -6,7 +6,8 @@ group ``hybrid.metrics``, which names the module; the laboratory's metrics come 
 
 from __future__ import annotations
 
-from collections.abc import Iterator, MutableMapping
+from collections import UserDict
+from collections.abc import MutableMapping
 from functools import cache, cached_property
 from importlib import import_module
 from importlib.metadata import EntryPoint, entry_points
@@ -44,7 +45,6 @@ MODULES: tuple[ModuleType, ...] = tuple(
         "attacks.membership_whitebox",
         "utility.prediction",
         "utility.discriminator",
-        "utility.queries",
         "utility.analyses",
         "utility.c2st",
         "utility.by_group",
@@ -117,27 +117,15 @@ def _place(ordered: list[ModuleType], module: ModuleType) -> int | None:
     return next(found, None)
 
 
-class _Registry(MutableMapping[str, Metric]):
+class _Registry(UserDict[str, Metric]):
     """Metrics by name. Modules are loaded when it is first read: those of other packages import this one."""
 
+    def __init__(self) -> None:
+        """Leave :attr:`data` to its first reader."""
+
     @cached_property
-    def _metrics(self) -> dict[str, Metric]:
+    def data(self) -> dict[str, Metric]:  # type: ignore[override]
         return {metric.name: metric for module in modules() for metric in module.METRICS}
-
-    def __getitem__(self, name: str) -> Metric:
-        return self._metrics[name]
-
-    def __setitem__(self, name: str, metric: Metric) -> None:
-        self._metrics[name] = metric
-
-    def __delitem__(self, name: str) -> None:
-        del self._metrics[name]
-
-    def __iter__(self) -> Iterator[str]:
-        return iter(self._metrics)
-
-    def __len__(self) -> int:
-        return len(self._metrics)
 
 
 REGISTRY: MutableMapping[str, Metric] = _Registry()

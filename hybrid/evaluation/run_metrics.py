@@ -38,51 +38,20 @@ def evaluate(
     compared: tuple[Table, Table | None] | None = None,
     metrics: Sequence[Metric] | None = None,
 ) -> Evaluation:
-    """Measure the tables of a run against the people in them.
+    """Measure the tables of a run (as many stages as there are) against the people in them.
 
-    Tables are measured side by side on the cores there are, every other one from the last metric to the first (unless
-    families have budgets): two tables then seldom wait for the same shared result or model. Attacks that make a table
-    again take longest: they begin, beside the other metrics of their table; of the others the largest does.
+    ``train`` are the original records, suppressed ones included, without identifiers; ``control`` people whom no stage
+    has seen. Utility and fidelity compare with the ``compared`` ones instead, where privacy asks about more. Computed
+    are the given metrics, by default those of :func:`metrics_of`; one that cannot be computed is there with a reason.
+    ``share`` keeps results that depend on people alone, ``making`` says how each table was made: one that can be made
+    again is attacked with training if its stage is in ``options.retrain.stages``. ``progress`` is called before every
+    metric, in percent of the expected time, and for every training; from several threads.
 
-    Parameters
-    ----------
-    train : Table
-        The original training rows, suppressed ones included, without identifiers.
-    control : Table or None
-        Rows of the same population that no stage has seen; None makes the metrics that need them "not computable".
-    stages : mapping of stage name to Table
-        The tables to judge, in the schema of ``train``: original (train itself, the worst case), anonymized,
-        synthetic, baseline; as many of them as there are.
-    options : EvaluateOptions
-        What to measure.
-    rng : numpy.random.Generator
-        One number is drawn from it; every metric has its own stream derived from that.
-    progress : Progress
-        Called before every metric with its name and the percent of the expected time, and for every training; from
-        several threads.
-    share : callable, optional
-        Where results that depend on ``train`` and ``control`` only are kept, as for :class:`Context`; by default
-        they are shared by the stages of this call.
-    making : mapping of stage name to Making, optional
-        How each table was made. Tables that can be made again are attacked with training if their stage is in
-        ``options.retrain.stages``.
-    compared : tuple of Table, and of Table or None, optional
-        Training and control records that utility and fidelity compare with, where those are fewer than privacy asks
-        about; by default ``train`` and ``control``.
-    metrics : sequence of Metric, optional
-        What is computed, as :func:`metrics_of` gives it; by default all that the options request without a policy.
-
-    Returns
-    -------
-    Evaluation
-        Results by stage, then in the order of the registry; a metric that could not be computed is in it with a
-        reason. No result depends on the order of columns, on the other stages, or on what else is computed; and of the
-        metrics of rows of persons alone on the order of rows.
-
-    Raises
-    ------
-    ConfigError
-        The options name a metric or a column that does not exist.
+    Results are by stage, then in the order of the registry. None depends on the order of columns, on other stages, or
+    on what else is computed; and of the metrics of rows of persons alone on the order of rows. Tables are measured side
+    by side on the cores there are, every other one from the last metric to the first (unless families have budgets):
+    two tables then seldom wait for the same shared result or model. Attacks that make a table again take longest: they
+    begin, beside the other metrics of their table; of the others the largest does.
     """
     check_options(options, train.schema)
     seed = int(rng.integers(2**63))
@@ -121,10 +90,7 @@ def _trains(metric: Metric) -> bool:
 
 
 def _is_due(metric: Metric, context: Context) -> bool:
-    """True unless a metric lacks what it needs by default.
-
-    Policies ask for attacks on persons; these say themselves that nothing is known of persons.
-    """
+    """True unless a metric lacks what it needs by default; attacks on persons say themselves that there are none."""
     if _trains(metric) and context.making.again is None and context.stage != "synthetic":
         return False
     if "model" in metric.needs and context.making.model is None and context.options.metrics is None:
@@ -142,11 +108,7 @@ def _is_due(metric: Metric, context: Context) -> bool:
 def _measured(
     context: Context, compared: Context, metrics: Sequence[Metric], backwards: bool = False
 ) -> list[MetricResult]:
-    """Results of one table, in the order of the metrics.
-
-    Privacy is measured in the first context, utility and fidelity in the second. Progress is in percent of the price,
-    with the name of the metric that is computed.
-    """
+    """Results of one table, utility and fidelity in the second context; progress is in percent of the price."""
     control = 0 if context.control is None else len(context.control)
     rows = len(context.train), control, len(context.table)
     sizes = sizes_of(context.schema, rows, context.options)
@@ -169,10 +131,7 @@ def _measured(
 
 
 def remembering(results: dict[str, Any]) -> Share:
-    """Share of results that are kept in a dictionary.
-
-    Each is computed once, however many threads need it.
-    """
+    """Share of results that are kept in a dictionary, each computed once, however many threads need it."""
     guard, locks = threading.Lock(), defaultdict[str, threading.RLock](threading.RLock)
 
     def share(key: str, compute: Callable[[], Any]) -> Any:

@@ -73,7 +73,6 @@ class TrustLeague(BaseModel):
     form: Literal["hybrid-league/1"] = Field(alias="schema")
     """Version of the file's format."""
     name: str
-    """Title of the laboratory."""
     tables: tuple[str, ...]
     """Tables that the metrics were tried on."""
     metrics: tuple[_Entry, ...]
@@ -89,10 +88,7 @@ class TrustLeague(BaseModel):
         return _worst(each.trust for each in same or mine)
 
     def about(self, metrics: Collection[str]) -> Self:
-        """The league's verdicts on some metrics.
-
-        Without numbers as papers print them.
-        """
+        """The league's verdicts on some metrics, without numbers as papers print them."""
         mine = tuple(each for each in self.metrics if each.metric in metrics and each.printed is None)
         return self.model_copy(update={"metrics": mine})
 

@@ -18,7 +18,6 @@ class Noticed:
     """A kind of leak that a metric notices."""
 
     risk: str
-    """The kind."""
     size: str
     """Smallest leak that it notices in at least four of five trials, in words; of several series the largest such
     one."""
@@ -41,9 +40,7 @@ class MetricAdvice:
     """A metric, to be believed or not."""
 
     entry: Entry
-    """The metric on its table."""
     noticed: tuple[Noticed, ...]
-    """Kinds of leak that it notices."""
     missed: tuple[str, ...]
     """Kinds that it does not notice, and another metric does."""
     against: str
@@ -70,7 +67,6 @@ class Believing:
     """Advice about one table."""
 
     table: str
-    """Its name."""
     believe: tuple[MetricAdvice, ...]
     doubt: tuple[MetricAdvice, ...]
     """Metrics to believe, those that notice most of the planted leaks first; the others."""

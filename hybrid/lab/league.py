@@ -16,7 +16,7 @@ from hybrid.evaluation.trust import COPIES, WORDS, Word
 from hybrid.lab import measures
 from hybrid.lab.measurements import NULL, is_printed
 from hybrid.lab.measures import Drift, Share, residual_correlation
-from hybrid.lab.risk import CONTROL, NO_NOISE, OUTLIERS, WAYS, WHOM, Series, series_name
+from hybrid.lab.risk import NO_NOISE, OUTLIERS, Series
 from hybrid.lab.trials import LabTrials
 from hybrid.lab.verdicts import (
     Evidence,
@@ -55,9 +55,7 @@ class OrderAgreement:
     """Spearman's rank correlation, over metrics, of the share of trials that noticed the leak; None where all metrics
     are level."""
     metrics: int
-    """Number of metrics compared."""
     moved: tuple[Move, ...]
-    """Metrics whose rank changes most."""
 
 
 def transfers(tracks: Mapping[tuple[str, str], Sequence[Track]], silent: Sequence[Key]) -> tuple[OrderAgreement, ...]:
@@ -88,10 +86,7 @@ def _compared(powers: pd.DataFrame, one: tuple[str, str], other: tuple[str, str]
 
 
 def relatives(tracks: Mapping[tuple[str, str], Sequence[Track]]) -> dict[tuple[str, str], tuple[str, float]]:
-    """By table and metric, the metric with the most similar errors.
-
-    Correlations of what is left when the means of the levels are taken out.
-    """
+    """By table and metric, the one whose errors correlate most with its own, means of the levels taken out."""
     leaky = {pair: t.curve.excess for pair, each in tracks.items() for t in each if t.risk in COPIES and not t.gaps}
     found: dict[tuple[str, str], tuple[str, float]] = {}
     for pair, mine in leaky.items():
@@ -125,17 +120,8 @@ class Removal:
 def removals(tracks: Sequence[Track]) -> tuple[Removal, ...]:
     """Changes of one metric by each removal of the largest share."""
     named = {track.series.name: track for track in tracks if track.risk == OUTLIERS.name}
-    return tuple(found for name in named if (found := _removal(name, named)) is not None)
-
-
-def _removal(name: str, named: Mapping[str, Track]) -> Removal | None:
-    for by in WAYS:
-        for whom in WHOM:
-            generator = name.removesuffix(series_name("", by, whom))
-            control = named.get(series_name(generator, CONTROL, whom))
-            if generator != name and by != CONTROL and control is not None:
-                return _beyond(named[name], control)
-    return None
+    pairs = [(track, named[track.series.control]) for track in named.values() if track.series.control in named]
+    return tuple(found for pair in pairs if (found := _beyond(*pair)) is not None)
 
 
 def _beyond(track: Track, control: Track) -> Removal | None:
@@ -182,7 +168,6 @@ class Entry:
     cpu_seconds: float
     """Median over all trials; NaN for a number as printed."""
     judged: tuple[Judged, ...]
-    """Its tracks."""
     drift: Drift | None
     """Largest change of its number with the size of the table; None where size was not varied."""
     retention: Mapping[str, float]
@@ -227,7 +212,6 @@ class League:
     silent: tuple[Key, ...]
     """Series in which no metric noticed anything."""
     transfers: tuple[OrderAgreement, ...]
-    """Where the order of the metrics holds."""
     uncompared: tuple[Pair, ...]
     """Metrics without an excess."""
 
@@ -286,10 +270,7 @@ def league(trials: LabTrials, found: pd.DataFrame, overall: Overall = over_all_k
 
 
 def _verdict(evidence: Evidence) -> MetricVerdict | None:
-    """Verdict on a series.
-
-    On a short one none, but that a metric misses the leak or misleads.
-    """
+    """Verdict on a series; on a short one none, but that a metric misses the leak or misleads."""
     verdict = judge(evidence)
     serious = WORDS.index(verdict.word) >= WORDS.index("unknown")
     return verdict if serious or not is_short(evidence.track, evidence.first) else None
@@ -319,10 +300,7 @@ def _band(rows: pd.DataFrame | None) -> tuple[float, float]:
 
 
 def _first_to_notice(tracks: Mapping[Pair, Sequence[Track]], alarms: Mapping[Pair, Share]) -> dict[Key, int | None]:
-    """Position from which any metric notices a series; None where none does.
-
-    Metrics with too many false alarms do not count.
-    """
+    """Position from which a metric without too many false alarms notices a series; None where none does."""
     found: dict[Key, int | None] = {}
     for pair, mine in tracks.items():
         for track in (track for track in mine if track.series.scale != "none"):

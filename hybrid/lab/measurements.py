@@ -17,9 +17,9 @@ import numpy as np
 import pandas as pd
 from scipy.stats import t as student
 
-from hybrid.analysis.results import BESIDE, EXCESS, printed_column
-from hybrid.comparison.results import metric_names
+from hybrid.analysis.results import BESIDE, EXCESS, metric_names, printed_column
 from hybrid.evaluation import REGISTRY
+from hybrid.evaluation.engine.intervals import Interval
 from hybrid.lab.trials import LabTrials
 from hybrid.report.run.inputs import title_of
 
@@ -61,16 +61,8 @@ DIGITS = 12
 """Decimals beyond which differences are rounding."""
 
 
-class Excess(NamedTuple):
-    """Value and interval above trials without a leak; NaN where there are fewer than two."""
-
-    value: float
-    low: float
-    high: float
-
-
-def over_nulls(value: float, nulls: Mapping[int, float], own: int | None, *, safe: bool) -> Excess:
-    """Excess of a number over that of tables without a leak.
+def over_nulls(value: float, nulls: Mapping[int, float], own: int | None, *, safe: bool) -> Interval:
+    """Excess of a number over that of tables without a leak; NaN where there are fewer than two.
 
     Its mean over them is what no leak scores. The interval is the prediction interval of one more such table under
     normality, mean +- t(n - 1) s sqrt(1 + 1/n) at 95 % (Hahn and Meeker 1991, section 4.7): a table without a leak lies
@@ -79,11 +71,11 @@ def over_nulls(value: float, nulls: Mapping[int, float], own: int | None, *, saf
     """
     others = np.array([number for seed, number in nulls.items() if seed != own])
     if len(others) < 2:
-        return Excess(math.nan, math.nan, math.nan)
+        return Interval(math.nan, math.nan, math.nan)
     excess = round((float(others.mean()) - value) * (1 if safe else -1), DIGITS)
     spread = round(float(others.std(ddof=1)), DIGITS)
     half = float(student.ppf(0.975, len(others) - 1)) * spread * math.sqrt(1 + 1 / len(others))
-    return Excess(excess, excess - half, excess + half)
+    return Interval(excess, excess - half, excess + half)
 
 
 COLUMNS = (
@@ -160,10 +152,7 @@ def _compare(found: Mapping[str, Sequence[_Trial]], without_leak: str) -> None:
 
 
 def _numbers(row: Mapping[str, Any]) -> Iterator[tuple[Contestant, dict[str, float]]]:
-    """Contestants of one trial.
-
-    A number as printed has no processor seconds of its own.
-    """
+    """Contestants of one trial; a number as printed has no processor seconds of its own."""
     for name in metric_names(row):
         stage, _, contestant = name.partition(".")
         metric, _, column = contestant.partition(".")
@@ -230,10 +219,7 @@ def agreements(table: pd.DataFrame) -> list[Agreement]:
 
 
 def matrix_of(table: pd.DataFrame, risk: str, names: Sequence[str]) -> pd.DataFrame:
-    """Correlations of one kind of leak as a symmetric matrix, NaN where there is none.
-
-    In the order of the names; those without any correlation are left out.
-    """
+    """Correlations of one kind of leak between those of the names that have one, symmetric; NaN for none."""
     part = table[table["risk"] == risk]
     kept = [name for name in names if name in set(part["one"]) | set(part["other"])]
     half = part.pivot(index="one", columns="other", values="correlation").reindex(index=kept, columns=kept)

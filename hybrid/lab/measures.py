@@ -99,10 +99,7 @@ def _first(power: Array) -> Array:
 
 
 def rank_correlations(excess: Array) -> Array:
-    """Kendall's tau_b of excess and level, per seed; shape (n_seeds,).
-
-    NaN where fewer than three levels have a number, 0 where all are the same.
-    """
+    """Kendall's tau_b of excess and level per seed: NaN with fewer than three numbers, 0 where all are the same."""
     found = np.full(excess.shape[1], np.nan)
     for seed, curve in enumerate(excess.T):
         known = ~np.isnan(curve)
@@ -114,10 +111,9 @@ def rank_correlations(excess: Array) -> Array:
 
 
 def jonckheere(groups: Sequence[Array]) -> Trend:
-    """Jonckheere-Terpstra test of rising levels, with the correction for ties.
+    """Jonckheere-Terpstra test of rising levels, corrected for ties; z is 0 and p is 1 where all values are equal.
 
-    Hollander, Wolfe and Chicken, Nonparametric Statistical Methods (3rd ed.), section 6.2, eq. 6.19. Where all values
-    are equal, z is 0, and p is 1.
+    Hollander, Wolfe and Chicken, Nonparametric Statistical Methods (3rd ed.), section 6.2, eq. 6.19.
     """
     sizes = np.array([len(group) for group in groups], dtype=float)
     n = sizes.sum()
@@ -182,8 +178,7 @@ def calibration(leaks: Array, means: Array) -> float | None:
 def drift(excess: Array) -> Drift:
     """Largest difference between the last level and any other, paired within seeds.
 
-    What is certain of it is the end towards 0 of Student's interval, at 95 % for all levels together (Bonferroni); 0
-    with a single seed. Shape (n_levels, n_seeds), nothing missing.
+    Certain of it is the end towards 0 of Student's interval, at 95 % for all levels (Bonferroni); 0 with a single seed.
     """
     differences = excess[:-1] - excess[-1]
     size = np.abs(differences.mean(axis=1))

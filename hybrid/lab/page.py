@@ -13,14 +13,14 @@ from markupsafe import Markup
 from hybrid.base.language import ENGLISH, Language, in_language, language_of
 from hybrid.evaluation import REGISTRY
 from hybrid.evaluation.trust import COPIES
-from hybrid.lab.advice import MOST_NAMED, Believing, MetricAdvice, believing
-from hybrid.lab.league import Entry, Judged, League, OrderAgreement
-from hybrid.lab.measurements import NULL, Contestant, agreements, matrix_of, title
+from hybrid.lab.advice import MOST_NAMED, believing
+from hybrid.lab.league import Entry, Judged, League
+from hybrid.lab.measurements import NULL, Agreement, Contestant, agreements, matrix_of, title
 from hybrid.lab.measures import Share
 from hybrid.lab.plan import GivenTable, LabDesign
 from hybrid.lab.risk import KNOWN as RISK_MODELS
 from hybrid.lab.trials import LabTrials
-from hybrid.lab.verdicts import RULES, Key, Track, dial_value
+from hybrid.lab.verdicts import RULES, Track, dial_value
 from hybrid.report.charts.exploration import CostPoint, cost_chart, curve_chart, sparkline
 from hybrid.report.charts.figures import heat_map
 from hybrid.report.run.metrics import number
@@ -86,28 +86,11 @@ def named(contestants: Sequence[str]) -> str:
     return _listed([*shown, f"{more} more"] if more else shown)
 
 
-def transfer(each: OrderAgreement) -> dict[str, Any]:
-    return {
-        "one": _where(each.one),
-        "other": _where(each.other),
-        "correlation": each.correlation,
-        "word": _order(each.correlation),
-        "metrics": each.metrics,
-        "moved": [(title(m.contestant), f"{m.one:g} → {m.other:g}") for m in each.moved if m.one != m.other],
-    }
-
-
 def seconds(value: float) -> str:
     """Processor seconds with two decimals; a dash where they are not known."""
     if math.isnan(value):
         return "–"
     return "under 0.01" if value < 0.005 else f"{value:.2f}"
-
-
-def silent(key: Key) -> tuple[str, str]:
-    """Kind and place of a series in which no metric noticed anything."""
-    table, risk, series = key
-    return RISK_MODELS[risk].title, f"{series}, {table}" if series else table
 
 
 def _trusted(entries: list[Entry]) -> str:
@@ -166,9 +149,13 @@ def _order(correlation: float | None) -> str:
     return "holds" if correlation > KEPT else "holds in part"
 
 
+def _kind(risk: str) -> str:
+    return WITHOUT_LEAK if risk == NULL else RISK_MODELS[risk].title
+
+
 def _where(place: tuple[str, str]) -> str:
-    title = RISK_MODELS[place[1]].title
-    return f"“{title[0].lower()}{title[1:]}” ({place[0]})"
+    kind = _kind(place[1])
+    return f"“{kind[0].lower()}{kind[1:]}” ({place[0]})"
 
 
 def _listed(names: list[str]) -> str:
@@ -190,11 +177,7 @@ def render_lab(
     given: GivenTable | None = None,
     language: Language | None = None,
 ) -> str:
-    """Render the league as one self-contained HTML document.
-
-    Styles and figures are inline: no script, no request, aggregates alone. ``given`` is the table from elsewhere, where
-    leaks were planted into one.
-    """
+    """Render the league (``given``: on a table from elsewhere) as one HTML document without script or request."""
     spoken = language_of(None) if language is None else language
     return in_language(spoken, lambda chosen, note: _page(plan, trials, found, failures, related, given, chosen, note))
 
@@ -212,7 +195,7 @@ def _page(
     advised = {about.table: about for about in believing(found)}
     tables = [
         _table(table, plan, found, language)
-        | {"believing": _believing(advised[table], given), "agreement": _agreement(related, table, found, language)}
+        | {"believing": advised[table], "agreement": _agreement(related, table, found, language)}
         for table in found.tables
     ]
     sentences = answer(found) if given is None else answer_on_given(found, given)
@@ -229,10 +212,8 @@ def _page(
             answer=sentences,
             given=given,
             tables=tables,
-            transfers=[transfer(each) for each in found.transfers],
+            league=found,
             rules=RULES,
-            silent=[silent(key) for key in found.silent],
-            uncompared=[f"{title(name)} ({table})" for table, name in found.uncompared],
             failures=failures,
         )
     )
@@ -242,6 +223,8 @@ def _templates(language: Language) -> Environment:
     templates = environment(language.code).overlay()
     assert templates.loader is not None
     templates.loader = ChoiceLoader([PackageLoader("hybrid.lab"), templates.loader])
+    filters = {"metric": title, "named": named, "kind": _kind, "where": _where, "order": _order, "alarms": _alarms}
+    templates.filters = {**templates.filters, **filters}
     return templates
 
 
@@ -249,7 +232,6 @@ def _table(table: str, plan: LabDesign, found: League, language: Language) -> di
     entries = [entry for entry in found.entries if entry.data == table]
     n = plan.records(table)
     risks = [name for name in plan.risk_models if any(name in entry.verdicts for entry in entries)]
-    noises = list(dict.fromkeys(name for entry in entries for name in entry.retention))
     costs = [
         CostPoint(
             language.own(title(each.contestant)), each.cpu_seconds, each.mean_power, each.overall.word == "trusted"
@@ -261,91 +243,35 @@ def _table(table: str, plan: LabDesign, found: League, language: Language) -> di
         "name": table,
         "n": n,
         "risks": [RISK_MODELS[name].title for name in risks],
+        "entries": entries,
         "rows": [_row(entry, risks, n, language) for entry in entries],
         "costs": cost_chart(costs, language) if costs else "",
         "curves": [part for name in plan.risk_models for part in _curves(name, entries, language)],
-        "noises": noises,
-        "retention": [
-            {"title": title(e.contestant), "values": [e.retention.get(noise) for noise in noises]}
-            for e in entries
-            if e.retention
-        ],
-        "removals": [
-            {"title": title(e.contestant), "changes": {each.series: each for each in e.removals}}
-            for e in entries
-            if e.removals
-        ],
+        "noises": list(dict.fromkeys(name for entry in entries for name in entry.retention)),
         "ways": list(dict.fromkeys(each.series for e in entries for each in e.removals)),
     }
 
 
-def _believing(about: Believing, given: GivenTable | None) -> dict[str, Any]:
-    return {
-        "believe": [_advised(each, given) for each in about.believe],
-        "doubt": [{"title": title(each.entry.contestant), "because": each.against} for each in about.doubt],
-        "best": [
-            {"title": RISK_MODELS[each.risk].title, "from": each.size, "first": named(each.metrics)}
-            for each in about.best
-        ],
-        "unseen": [RISK_MODELS[kind].title for kind in about.unseen],
-        "not_computable": [] if given is None else [(title(n), why) for n, why in given.not_computable.items()],
-    }
-
-
-def _advised(advice: MetricAdvice, given: GivenTable | None) -> dict[str, Any]:
-    entry = advice.entry
-    excess = None if given is None else given.excesses.get(entry.contestant)
-    return {
-        "title": title(entry.contestant),
-        "sentence": REGISTRY[Contestant.parse(entry.contestant).metric].sentence,
-        "noticed": [each.words for each in advice.noticed],
-        "missed": [RISK_MODELS[kind].title.lower() for kind in advice.missed],
-        "power": entry.mean_power,
-        "alarms": _alarms(entry.false_alarms),
-        "excess": excess,
-        "sees": excess is not None and excess[1] > 0,
-    }
-
-
-def _agreement(related: pd.DataFrame, table: str, found: League, language: Language) -> list[dict[str, Any]]:
+def _agreement(related: pd.DataFrame, table: str, found: League, language: Language) -> list[tuple[Agreement, Markup]]:
     here = related[related["data"] == table]
     names = [e.contestant for e in found.entries if e.data == table and not e.is_printed]
     names = [name for name in names if name in set(here["one"]) | set(here["other"])][:MOST_SHOWN]
-    return [
-        {
-            "title": WITHOUT_LEAK if each.risk == NULL else RISK_MODELS[each.risk].title,
-            "pairs": each.pairs,
-            "median": each.median,
-            "least": [title(name) for name in each.least[:2]],
-            "correlation": each.least[2],
-            "chart": _correlations(matrix_of(here, each.risk, names), language),
-        }
-        for each in agreements(here)
-    ]
+    return [(each, _correlations(matrix_of(here, each.risk, names), language)) for each in agreements(here)]
 
 
 def _row(entry: Entry, risks: Sequence[str], n: int | None, language: Language) -> dict[str, Any]:
     metric = REGISTRY[Contestant.parse(entry.contestant).metric]
     copied = next((each.track for each in entry.on(*COPIES)), None)
     return {
-        "title": title(entry.contestant),
-        "printed": entry.is_printed,
-        "sentence": metric.sentence,
-        "word": entry.overall.word,
-        "reasons": entry.overall.reasons,
+        "entry": entry,
+        "metric": metric,
         "spark": "" if copied is None else sparkline(copied.curve.means, _levels(copied), language),
         "by_risk": [_noticed(entry.on(risk), n) for risk in risks],
-        "alarms": _alarms(entry.false_alarms),
         "tau": None if copied is None or math.isnan(copied.least_tau) else copied.least_tau,
         "calibration": None if copied is None else copied.calibration,
         "coverage": None if copied is None else copied.coverage,
-        "drift": entry.drift and entry.drift.value,
         "cpu": seconds(entry.cpu_seconds),
-        "pillar": metric.pillar,
-        "criterion": metric.risk,
         "access": ACCESS.get(str(metric.access), ""),
-        "knows": metric.knows,
-        "relative": None if entry.relative is None else (title(entry.relative[0]), entry.relative[1]),
     }
 
 

@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from importlib import resources
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Literal, Protocol, Self
+from typing import TYPE_CHECKING, Any, Literal, Self, TypeAlias
 
 from pydantic import Field, model_validator
 
@@ -22,6 +22,7 @@ FIRST_NULL_SEED = 1_000_000
 """Null trials have seeds from here on: their splits differ from those of all other trials."""
 
 if TYPE_CHECKING:
+    from hybrid.lab.tables import TablesPlan
 
     class RiskSections(Options):
         """Risk models of a plan, one key per model of the registry."""
@@ -134,10 +135,7 @@ class LabPlan(Options):
         return tuple(range(FIRST_NULL_SEED, FIRST_NULL_SEED + self.null_seeds))
 
     def records(self, table: str) -> int | None:
-        """Records of a table with a leak: as many as there are to train on.
-
-        None where the plan uses the whole table.
-        """
+        """Records to train on, as many as a table with a leak has; None where the plan uses the whole table."""
         rows = self.data[table].rows
         return None if rows is None else round(rows * (1 - self.split.release - self.split.control))
 
@@ -169,31 +167,8 @@ def load_plan(path: Path, scale: str | None = None) -> LabPlan:
     return plan.model_copy(update=changes | {"scale": name})
 
 
-class LabDesign(Protocol):
-    """Plan of a laboratory, whether its tables are made or given."""
-
-    @property
-    def name(self) -> str:
-        """Title."""
-
-    @property
-    def scale(self) -> str | None:
-        """Name of the budget."""
-
-    @property
-    def seeds(self) -> Sequence[int]:
-        """One per repetition."""
-
-    @property
-    def null_seeds(self) -> int:
-        """Number of further trials without a leak."""
-
-    @property
-    def risk_models(self) -> Mapping[str, tuple[RiskModel, Options]]:
-        """Kinds of leak that are tried."""
-
-    def records(self, table: str) -> int | None:
-        """Records of a table with a leak; None where that is not known."""
+LabDesign: TypeAlias = "LabPlan | TablesPlan"
+"""Plan of a laboratory, whether its tables are made or given."""
 
 
 @dataclass(frozen=True)
@@ -209,7 +184,6 @@ class GivenTable:
     not_computable: Mapping[str, str] = field(default_factory=dict)
     """Why metrics gave no number."""
     notes: Sequence[str] = ()
-    """On the files."""
 
     @property
     def has_control(self) -> bool:

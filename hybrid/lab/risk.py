@@ -26,7 +26,6 @@ class Level:
     """One position of a dial."""
 
     value: float
-    """As the dial shows it."""
     settings: Mapping[str, Any]
     """Dotted keys of the run configuration that make the table."""
 
@@ -38,12 +37,13 @@ class Series:
     name: str
     """Distinguishes the series of a risk model, such as the generator; empty where there is one."""
     dial: str
-    """Name of the dial."""
     scale: Scale
     """share: values of the dial are shares of leaked records; order: only the order of the levels is known; none: no
     level is known to leak more than another, and there is no verdict."""
     levels: tuple[Level, ...]
     """In order; the first one is without a leak, but for ``none``."""
+    control: str = ""
+    """Series of as many people removed by chance, where others are; empty: there is none."""
 
 
 @dataclass(frozen=True)
@@ -51,14 +51,11 @@ class RiskModel:
     """Source of tables with a known leak."""
 
     name: str
-    """Its key in a plan."""
     title: str
     sentence: str
     """Its heading and explanation."""
     Options: type[Options] = Options
-    """Its section of a plan."""
     series: Callable[[Any], Sequence[Series]] = lambda _: ()
-    """Trials of that section."""
 
 
 def leak(share: float, **keys: Any) -> dict[str, Any]:
@@ -145,10 +142,7 @@ class Dial(Options):
 
     @property
     def shared(self) -> dict[str, Any]:
-        """Options of the generator at every level.
-
-        The dial overfit keeps the weights of all levels from one training.
-        """
+        """Options at every level; the dial overfit keeps the weights of all levels from one training."""
         return self.fixed | ({"snapshots": list(self.levels)} if self.dial == "overfit" else {})
 
 
@@ -231,6 +225,7 @@ def _outliers(options: OutliersOptions) -> list[Series]:
             "share of the people removed before training",
             "none",
             tuple(Level(share, _settings(generator, own, share, by, whom)) for share in options.remove),
+            "" if by == CONTROL else series_name(generator, CONTROL, whom),
         )
         for generator, own in options.generators.items()
         for by in options.by

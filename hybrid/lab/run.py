@@ -40,7 +40,6 @@ class Laboratory:
     """Results of a plan."""
 
     league: League
-    """The judged metrics."""
     measurements: pd.DataFrame
     """Every number; see :func:`hybrid.lab.measurements.measurements`."""
     ended: int

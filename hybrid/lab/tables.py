@@ -9,20 +9,20 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from functools import cached_property
+from functools import cached_property, partial
 from pathlib import Path
 from statistics import mean
 from typing import Any
 
 import numpy as np
 
-from hybrid.analysis.results import EXCESS
+from hybrid.analysis.results import EXCESS, metric_names
 from hybrid.base.errors import ConfigError, DataError, HybridError
 from hybrid.base.hashing import code_version, fingerprint
 from hybrid.base.options import Options
 from hybrid.base.progress import Progress, silent
 from hybrid.base.rng import rng_for
-from hybrid.comparison.results import ROWS, TrialRows, filled_alone, metric_names
+from hybrid.comparison.results import ROWS, TrialRows, filled, filled_alone
 from hybrid.comparison.schedule import Planned
 from hybrid.comparison.trial import Trial, failed, metric_columns
 from hybrid.evaluation.changed_table import ChangedContext
@@ -58,11 +58,9 @@ class Amount:
     seeds: tuple[int, ...]
     """Every level of every leak is planted once with each."""
     null_seeds: int
-    """Further trials without a leak."""
     rows: int | None = None
     """Rows of every table, at most."""
     leaks: tuple[LeakName, ...] = tuple(LEAKS)
-    """Kinds of leak."""
 
 
 SCALES: dict[str | None, Amount] = {
@@ -80,7 +78,6 @@ class TablesPlan:
     name: str
     """What the synthetic table is called."""
     audited: Audited
-    """The tables."""
     evaluate: EvaluateOptions
     """How the metrics are computed, and which if it names any."""
     scale: str | None = None
@@ -213,10 +210,7 @@ def cannot_be_planted(plan: TablesPlan) -> dict[str, str]:
 
 
 def run_trials(plan: TablesPlan, todo: Sequence[Planned]) -> Iterator[tuple[Planned, Row]]:
-    """Measure the tables of trials, one after the other; equal seeds should be neighbours.
-
-    A trial that fails is a row with its reason.
-    """
+    """Measure trials one after the other (equal seeds best as neighbours); one that fails is a row with its reason."""
     here: _Seed | None = None
     with one_thread_each(models=True):
         for each in todo:
@@ -338,20 +332,12 @@ def run_on_tables(
 ) -> Laboratory:
     """Plant leaks of known size into a table, and measure every metric on each.
 
-    ``out`` is private and gets the files of :func:`hybrid.lab.run_lab`. Interrupted, the same call continues there.
+    ``out`` is private and gets the files of :func:`hybrid.lab.run.run_lab`. Interrupted, the same call continues there.
     """
     plan = replace(plan, not_planted=cannot_be_planted(plan))
     trials = tables_trials(plan)
     with filled_alone(out, plan.name, KIND, None, None):
-        rows = TrialRows(out / ROWS)
-        done = {key: row for key, row in rows.read().items() if row["status"] == "ok" or not retry_failed}
-        todo = [each for each in trials.planned if each.key not in done]
-        progress("lab", len(trials.planned) - len(todo), len(trials.planned))
-        for each, row in run_trials(plan, todo):
-            rows.append(each.key, row)
-            done[each.key] = row
-            progress("lab", sum(one.key in done for one in trials.planned), len(trials.planned))
-        made = [done[each.key] for each in trials.planned]
+        made = filled(trials.planned, partial(run_trials, plan), out, "lab", progress, retry_failed=retry_failed)
         return write_results(plan, trials, made, out, by_kind, _given(plan, trials, made))
 
 

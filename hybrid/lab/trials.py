@@ -24,11 +24,8 @@ class Cell:
 
     data: str
     risk: str
-    """Names of the table and of the risk model."""
     series: Series
-    """The dial."""
     position: int
-    """Of the level, from 0."""
     configuration: str
     """Name of the configuration that makes the table; cells may share one."""
 
@@ -56,10 +53,7 @@ class LabTrials:
 
 
 def lab_trials(plan: LabPlan, folder: Path) -> LabTrials:
-    """Plan every trial, without computing anything.
-
-    Base configurations are relative to the folder.
-    """
+    """Plan every trial, without computing anything; base configurations are relative to the folder."""
     found: dict[str, Configuration] = {}
     cells, nulls = [], {}
     for data, choice in plan.data.items():

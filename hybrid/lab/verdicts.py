@@ -21,10 +21,7 @@ Key = tuple[str, str, str]
 
 @dataclass(frozen=True)
 class ExcessCurve:
-    """Excess of one metric over the levels of one series.
-
-    Matrices have shape (n_levels, n_seeds); NaN where there is no number.
-    """
+    """Excess of one metric over the levels of one series; shape (n_levels, n_seeds), NaN where there is none."""
 
     excess: Array
     low: Array
@@ -46,9 +43,7 @@ class Track:
     risk: str
     series: Series
     contestant: str
-    """What was measured on what."""
     curve: ExcessCurve
-    """The numbers."""
     power: tuple[float, ...]
     """Share of trials that noticed the leak, per level with one, made to rise."""
     sensitivity: Sensitivity
@@ -192,10 +187,9 @@ class Evidence:
 
 
 def is_short(track: Track, first: int) -> bool:
-    """True for a dial that leaks noticeably at too few levels, so that they cannot show a rise.
+    """True for a dial that leaks noticeably (from position ``first`` on) at too few levels, so that they show no rise.
 
-    Counted from the last level that no metric notices; the best notices the series from position ``first``. Shares of
-    leaked records are known at every level.
+    Shares of leaked records are known at every level.
     """
     levels = len(track.series.levels)
     return track.series.scale == "order" and levels >= LEAST_LEVELS > levels - first
@@ -239,11 +233,7 @@ def over_all_kinds(verdicts: Mapping[str, MetricVerdict]) -> MetricVerdict:
 
 
 def by_kind(verdicts: Mapping[str, MetricVerdict]) -> MetricVerdict:
-    """The best verdict over kinds of planted leaks; its reasons name the kinds.
-
-    A table is tried with many kinds of leak, and no metric notices all of them. One that is misleading for any kind is
-    misleading.
-    """
+    """The best verdict over kinds of planted leaks, of which no metric notices all; one that misleads is misleading."""
     judged = {kind: each for kind, each in verdicts.items() if each.word != "unknown"}
     if not judged or any(each.word == "misleading" for each in judged.values()):
         return worst(verdicts.values())

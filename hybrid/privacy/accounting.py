@@ -47,7 +47,6 @@ class Budget:
     rows: int
     """Rows of a person that are used, at most."""
     parts: tuple[BudgetPart, ...]
-    """Everything that read records."""
 
     def __post_init__(self) -> None:
         if self.spent_delta > self.delta * (1 + _EQUAL):
@@ -128,10 +127,9 @@ def gaussian_rho(variance: int, sensitivity_squared: int) -> float:
 
 
 def at_most(value: float, digits: int) -> str:
-    """Text of a number with so many significant digits, rounded up.
+    """Text of a number with so many significant digits, rounded up: a printed bound is never below the proven one.
 
-    A printed bound is never below the proven one. What exceeds a rounded number by less than a part in 1e9, which the
-    account takes for equal, is not rounded up.
+    What exceeds a rounded number by less than a part in 1e9, which the account takes for equal, is not rounded up.
     """
     rounded = Context(prec=digits, rounding=ROUND_CEILING).create_decimal(Decimal(value * (1 - _EQUAL)))
     return f"{float(rounded):.{digits}g}"

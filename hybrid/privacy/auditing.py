@@ -33,21 +33,16 @@ def guesses_p_value(canaries: int, guesses: int, right: int, epsilon: float, del
 
 
 def epsilon_of_guesses(canaries: int, guesses: int, right: int, delta: float, confidence: float) -> float:
-    """Largest epsilon that guesses about canaries refute; 0 if none.
-
-    Parameters as for :func:`guesses_p_value`; ``confidence`` in (0, 1) is that of the lower bound.
-    """
+    """Largest epsilon that guesses refute with a confidence in (0, 1), 0 if none (:func:`guesses_p_value`)."""
     return _largest(lambda epsilon: guesses_p_value(canaries, guesses, right, epsilon, delta) < 1 - confidence)
 
 
 def shares_of_game(
     hits: tuple[Array | int, Array | int], runs: tuple[int, int], confidence: float
 ) -> tuple[Array, Array]:
-    """Clopper-Pearson bounds of the two frequencies of an event.
+    """Clopper-Pearson bounds of an event's frequencies on neighbouring tables: low of the first, high of the second.
 
-    Of runs with the event on the one and on the other neighbouring table, for one event or several: lower bounds on the
-    first, in [0, 1), and upper bounds on the second, in (0, 1]. They hold together with ``confidence``; each has half
-    of the error probability.
+    They hold together with ``confidence``; each has half of the error probability.
     """
     from scipy.stats import beta
 

@@ -68,7 +68,6 @@ class ValueGrid:
     """Values ``(low + i) / scale`` for i in 0..last: numbers, or times in the unit of their kind."""
 
     kind: Kind
-    """A number, date or time."""
     low: int
     """The least value, times the scale."""
     last: int

@@ -21,7 +21,6 @@ class NoisyHistograms:
     shares: dict[str, Array]
     """0 or more, summing to 1; the missing state is the last; shape (n_states,), float64."""
     parts: tuple[BudgetPart, ...]
-    """One for each column."""
 
 
 def noisy_histograms(table: Table, domains: Sequence[Domain], rho: float, bits: Bits = secure_bytes) -> NoisyHistograms:

@@ -64,10 +64,7 @@ def choose(scores: Array, epsilon: Fraction, sensitivity: int, bits: Bits = secu
 
 
 def bernoulli_exp(numerators: Array, denominators: Array, bits: Bits) -> Array:
-    """Draw true with probability ``exp(-numerator / denominator)``.
-
-    Of integers, unlimited ones too: 0 or more, and 1 or more.
-    """
+    """Draw true with probability exp(-numerator / denominator), of whole numbers >= 0 and >= 1 without limit."""
     true = np.ones(len(numerators), dtype=bool)
     ones = numerators // denominators
     at = np.flatnonzero(ones > 0)
@@ -83,10 +80,7 @@ def bernoulli_exp(numerators: Array, denominators: Array, bits: Bits) -> Array:
 
 
 def uniform_below(bounds: Array, bits: Bits) -> Array:
-    """Draw whole numbers evenly from 0 up to, but without, each bound.
-
-    ``bounds`` : shape (n,), int64 or object (unlimited), 1 or more; the result has its dtype.
-    """
+    """Draw whole numbers evenly from 0 up to, but without, each bound: int64 or object (unlimited), 1 or more."""
     if bounds.dtype == object:
         return np.array([_below(int(bound), bits) for bound in bounds], dtype=object)
     drawn = np.zeros(len(bounds), dtype=np.int64)

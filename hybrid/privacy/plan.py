@@ -89,11 +89,10 @@ class FoundIntervals:
 def find_intervals(
     positions: Array, last: int, rows: int, rho: float, bins: int, total: float, bits: Bits
 ) -> FoundIntervals:
-    """Cut positions into intervals of about as many rows each; frequent values stay apart.
+    """Cut positions 0..last into intervals of about as many rows each; frequent values stay apart.
 
-    From coarse to fine: intervals whose noisy count is large are split into parts, level by level, and small neighbours
-    are joined in the end. A row is counted once per level. Positions are in 0..last, a person has up to ``rows`` rows,
-    and ``total`` is their noisy number.
+    Intervals whose noisy count is large are split, level by level, and small neighbours are joined in the end. A row is
+    counted once per level; a person has up to ``rows`` rows, of ``total`` in all (noisy).
     """
     fan = last + 1 if last < _AT_ONCE else FAN
     levels = max(math.ceil(math.log(last + 1, fan) - 1e-9), 1)
@@ -153,7 +152,6 @@ class EncodedTable:
     """A table as codes of private domains."""
 
     domains: tuple[Domain, ...]
-    """Of each column."""
     columns: tuple[Codes, ...]
     """States; shape (n_rows,), int32."""
     n_rows: int
@@ -210,11 +208,7 @@ def bounds_of(column: Column, known: KnownColumn, listed: Mapping[str, Array]) -
 def encode_table(
     table: Table, options: PrivacyOptions, listed: Mapping[str, Array], rows: int, bits: Bits = secure_bytes
 ) -> EncodedTable:
-    """Find the domains of a table and encode it.
-
-    Of training records without identifiers, of each person at most ``rows``; the options' public knowledge is complete
-    (:func:`column_problems`).
-    """
+    """Find the domains of training records (at most ``rows`` of a person, without identifiers), and encode them."""
     finder = _Finder(table, options, listed, rows, bits)
     domains = tuple(finder.domain(column) for column in table.schema)
     columns = tuple(domain.encode(table.frame[domain.column.name]) for domain in domains)
@@ -223,10 +217,7 @@ def encode_table(
 
 
 def price_of_draw(options: PrivacyOptions, *, searches: bool) -> BudgetPart:
-    """The most that one draw spends, decided by its options alone.
-
-    ``searches``: the values of a category are to be found, which takes its share of delta.
-    """
+    """The most that one draw spends, by its options; ``searches`` for values of a category takes its share of delta."""
     delta = KEYS_SHARE * options.delta if searches else 0.0
     return BudgetPart("draw", rho_for(options.epsilon, options.delta - delta), delta)
 

@@ -86,7 +86,6 @@ class Measured:
     attack: tuple[Auc, Auc]
     """On the most exposed, and on random people."""
     falls: UtilityLosses
-    """Means over the draws."""
     error: float = math.nan
     """Standard error of the mean fall over the draws; NaN of a single one."""
     lost: float = -1.0

@@ -29,10 +29,7 @@ _WIDTH = 110
 
 
 def applied(document: YamlDocument, values: Mapping[str, Any], reason: str) -> YamlDocument:
-    """The document with chosen values, and the reason above the first of them.
-
-    Without values it is the same document.
-    """
+    """The document with chosen values, if any, and the reason above the first of them."""
     if not values:
         return document
     changed = with_settings(document, values)

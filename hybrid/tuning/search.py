@@ -56,10 +56,7 @@ SLOW_ROUND = HalvingRound(3, 20, 1)
 
 
 def halving_rounds(pace: float) -> tuple[HalvingRound, ...]:
-    """Rounds for a generator: with a slower one, fewer settings are tried.
-
-    ``pace`` is the time that ``cart`` takes as a share of the generator's.
-    """
+    """Rounds for a generator: fewer settings where ``cart`` takes only a share ``pace`` of its time."""
     if pace < 0.1:
         return (SLOW_ROUND,)
     share = min(pace, 1.0)
@@ -140,13 +137,11 @@ class Tuned:
     targets: tuple[str, ...]
     """Columns whose prediction was measured."""
     people: int
-    """Training people."""
     has_control: bool
     """Whether control people were set apart."""
     has_rule: bool
     """Whether the policy says what the attack may find out."""
     cpu_seconds: float
-    """Spent by this call."""
 
     def setting(self, name: str) -> Setting:
         """A setting by its name."""

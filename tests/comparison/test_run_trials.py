@@ -15,8 +15,9 @@ import pandas as pd
 import pytest
 import yaml
 
+from hybrid.analysis.results import metric_names
 from hybrid.base.errors import ConfigError
-from hybrid.comparison import compare, forecast, load_plan, local, metric_names, results
+from hybrid.comparison import compare, forecast, load_plan, local, results
 from hybrid.comparison import trial as trial_module
 from hybrid.comparison.results import TrialRows
 from hybrid.store import Store

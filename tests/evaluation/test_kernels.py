@@ -115,5 +115,5 @@ def test_occurrences_of_predicates() -> None:
     for owners, counts in (([], [case[3] for case in cases]), ([1, 0, 0, 0, 1], [2, 1, 0, 1, 1, 0])):
         found = np.zeros(len(cases), dtype=np.int8)
         people = np.array(owners, dtype=np.int64)
-        occurrences(low, high, columns, order, starts, ranks, people, 0, len(cases), 2, found, np.full(len(cases), -1))
+        occurrences(low, high, columns, order, starts, ranks, people, 2, 0, len(cases), found, np.full(len(cases), -1))
         assert found.tolist() == counts

@@ -8,7 +8,7 @@ import pytest
 
 from hybrid.base.arrays import Array
 from hybrid.evaluation.engine.intervals import auc
-from hybrid.evaluation.utility.prediction import _class_parts
+from hybrid.evaluation.utility.prediction import ranked
 from hybrid.table import DTYPES, Column, Kind, Role, Schema, Table
 from tests.evaluation.small_tables import measured
 
@@ -48,7 +48,7 @@ def test_parts_of_an_auc_have_the_error_of_repeated_samples() -> None:
 
     for _ in range(300):
         likely, truth = drawn(150)
-        parts = _class_parts(likely, np.array([0, 1]), truth)
+        parts = ranked(likely, truth, [1]).parts
         assert abs(parts.mean()) < 1e-12
         values.append(auc(likely[truth == 1, 1], likely[truth == 0, 1]))
         errors.append(parts.std() / np.sqrt(len(parts)))

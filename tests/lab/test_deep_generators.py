@@ -8,7 +8,8 @@ from typing import Any
 import pandas as pd
 import pytest
 
-from hybrid.lab import load_plan, run_lab
+from hybrid.lab.plan import load_plan
+from hybrid.lab.run import run_lab
 from hybrid.synthesize.isolation.environments import install
 from tests.lab.lab_jobs import write_lab
 

@@ -13,7 +13,8 @@ import yaml
 from hybrid.base.errors import ConfigError
 from hybrid.evaluation.measure import Measure
 from hybrid.jobs.run import write_run
-from hybrid.lab import load_plan, run_lab
+from hybrid.lab.plan import load_plan
+from hybrid.lab.run import run_lab
 from hybrid.pipeline.config import load_config
 from hybrid.pipeline.pipeline import Pipeline
 from tests.pipeline.tables.hospital import content, frames, write

@@ -8,7 +8,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from hybrid.lab import load_plan
+from hybrid.lab.plan import load_plan
 from hybrid.pipeline.config import load_config
 from hybrid.table import Role
 from hybrid.table.typed_table import read_frame

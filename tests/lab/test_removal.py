@@ -16,7 +16,9 @@ def track(name: str, last: list[float]) -> Track:
 
     template = league(*simulated({"sharp": METRICS["sharp"]})).entries[0].on("size")[0].track
     excess = np.array([[0.2] * len(last), last])
-    series = Series(name, "share removed", "none", (Level(0, {}), Level(0.1, {})))
+    control = series_name("cart", "random", "all")
+    levels = Level(0, {}), Level(0.1, {})
+    series = Series(name, "share removed", "none", levels, "" if name == control else control)
     values = {**vars(template), "risk": "outliers", "series": series, "curve": ExcessCurve(excess, excess, excess)}
     return Track(**values)
 
@@ -26,6 +28,7 @@ def test_every_way_has_its_control_and_none_removed_is_shared() -> None:
     series = OUTLIERS.series(options)
     assert len(series) == len({each.name for each in series}) == 6
     assert {str(each.levels[0].settings) for each in series} == {str(series[0].levels[0].settings)}
+    assert {each.control for each in series} - {""} == {each.name for each in series if not each.control}
     assert series_name("cart", "random", "all") in {each.name for each in series}
     with pytest.raises(ValueError, match="begin with 0"):
         OutliersOptions(remove=(0.1, 0.2))

@@ -13,9 +13,8 @@ from hybrid.base.errors import ConfigError, MissingExtraError
 from hybrid.base.ownership import claim
 from hybrid.cli import main
 from hybrid.evaluation.trust import WORDS, Trust, load_trust
-from hybrid.lab import foresee, load_plan, run_lab
-from hybrid.lab.plan import RiskSections
-from hybrid.lab.run import KIND
+from hybrid.lab.plan import RiskSections, load_plan
+from hybrid.lab.run import KIND, foresee, run_lab
 from hybrid.store import Store
 from tests.lab.lab_jobs import METRICS, write_lab
 

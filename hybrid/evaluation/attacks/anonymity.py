@@ -42,10 +42,7 @@ def k_reached(context: Context) -> Measure:
 
 
 def _counts(table: Table, column: str) -> Array:
-    """Records per class and sensitive value, shape (n_entries, 3).
-
-    One row per class and value that occur together: class, value, records. Missing is a value.
-    """
+    """Class, sensitive value (missing is one) and records of each pair that occurs together; shape (n_entries, 3)."""
     classes = _classes(table)
     values = ranks_of([table], [column])[0][:, 0]
     values = np.where(values < 0, values.max() + 1, values)
@@ -55,10 +52,7 @@ def _counts(table: Table, column: str) -> Array:
 
 
 def l_reached(context: Context, column: str) -> Measure:
-    """Fewest distinct sensitive values in any equivalence class.
-
-    Distinct l of Machanavajjhala et al. 2007.
-    """
+    """Fewest distinct sensitive values in any equivalence class: distinct l of Machanavajjhala et al. 2007."""
 
     def reached(table: Table) -> Array:
         return np.bincount(_counts(table, column)[:, 0])

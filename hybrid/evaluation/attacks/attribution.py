@@ -91,12 +91,8 @@ def _in_all(windows: list[Window], order: Array, begin: Array, end: Array, worth
     if len(windows) == 1:
         events = np.argsort(np.concatenate([begin, end]), kind="stable")
         kernels.sweep(low[0], high[0], ranks[0], begin, end, events, worth, found)
-        return found
-
-    def compare(start: int, stop: int) -> None:
-        kernels.inside(low, high, ranks, begin, end, worth, start, stop, found)
-
-    in_chunks(compare, len(begin))
+    else:
+        in_chunks(len(begin), kernels.inside, low, high, ranks, begin, end, worth, out=[found])
     return found
 
 
@@ -105,10 +101,7 @@ HIT_SHARE = 1 / 30
 
 
 class Attribution(NamedTuple):
-    """Mean TCAP of rows that match a record, with half width.
-
-    The half width is about the people attacked: the table is given.
-    """
+    """Mean TCAP of rows that match a record, with its half width about the people attacked: the table is given."""
 
     rate: Rate
     coverage: float
@@ -249,11 +242,7 @@ Attacked = Callable[[Context, Array, int], tuple[Array, Array, dict[str, float]]
 
 
 def codes(context: Context, role: Role, columns: Array, bins: int | None = BINS) -> Array:
-    """Codes that are equal where values are.
-
-    Shape (n, len(columns)), int32.
-    Numbers and dates are the number of their part of train's quantiles, or their rank without ``bins``; -1 is missing.
-    """
+    """Codes that are equal where values are, numbers and dates by part of train's quantiles or by rank; -1 missing."""
     table, train = context.encoded(role), context.encoded("train")
     found: Array = table.ranks[:, columns].astype(np.int32)
     if bins is None:
@@ -379,6 +368,9 @@ def _attack(context: Context, column: str, attacked: Attacked) -> Outcome:
     return measured(attacked_people(context, train, control), **details)
 
 
+_from_quasi = partial(
+    attack, needs=("control", "quasi_identifiers"), per="secret", knows="quasi-identifiers", by_default=False
+)
 METRICS = (
     attack(
         gtcap,
@@ -396,38 +388,26 @@ METRICS = (
         unit="share of people",
         printed=("HitR",),
     ),
-    attack(
+    _from_quasi(
         zcap,
         "inference",
         "How much more often rows with exactly a person's quasi-identifiers show the secret of training people "
         "than of people never seen.",
-        needs=("control", "quasi_identifiers"),
-        per="secret",
         mechanism="uniqueness",
-        knows="quasi-identifiers",
-        by_default=False,
         printed=("ZCAP",),
     ),
-    attack(
+    _from_quasi(
         gcap,
         "inference",
         "How much more often the rows that differ least from a person's quasi-identifiers show the secret of "
         "training people than of people never seen.",
-        needs=("control", "quasi_identifiers"),
-        per="secret",
-        knows="quasi-identifiers",
-        by_default=False,
         printed=("GCAP",),
     ),
-    attack(
+    _from_quasi(
         air,
         "inference",
         "How much more often the row nearest to a person's quasi-identifiers tells the secret of training people "
         "than of people never seen.",
-        needs=("control", "quasi_identifiers"),
-        per="secret",
-        knows="quasi-identifiers",
-        by_default=False,
         printed=("AIR",),
     ),
 )

@@ -20,11 +20,10 @@ BLOCK = 128
 
 
 def farthest(queries: Columns, references: Columns, squared: bool) -> float:
-    """Largest distance of a query to a reference.
+    """Largest distance of a query to a reference, by E1 (``squared``) or Gower's distance.
 
-    Records far out are compared first, until no pair of the others can be farther: two records are at most as far as
-    the sum of their distances from the middle, with every category different. ``squared``: by E1, else by Gower's
-    distance.
+    Records far out come first, until no others can be farther apart: the sum of their distances from the middle, with
+    every category different.
     """
     middle = np.median(np.concatenate([queries.numbers, references.numbers], axis=1), axis=1)[:, None]
     apart = float(references.weights.sum()) + float((queries.has_missing | references.has_missing).sum())

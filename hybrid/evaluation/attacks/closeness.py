@@ -30,10 +30,7 @@ def _pairs(context: Context) -> list[tuple[Part, Part]]:
 
 
 def closer(mine: Array, other: Array) -> Array:
-    """Score of the smaller distance: 1, 1/2 or 0.
-
-    1 where ``mine`` is the smaller, 1/2 where they are the same (up to rounding), 0 elsewhere.
-    """
+    """Score of the smaller distance: 1 where ``mine`` is it, 1/2 where both are the same but for rounding, else 0."""
     same = np.abs(mine - other) <= TIE * (1 + np.minimum(mine, other))
     return np.where(same, 0.5, (mine < other).astype(float))
 
@@ -280,10 +277,7 @@ def _resampled(pairs: list[tuple[Array, Array, Array]], alpha: float, rng: np.ra
 
 
 def _printed(mine: Array, other: Array, alpha: float, rows_per_record: float) -> float:
-    """The thesis's PS as printed.
-
-    It is of nearest or mean distances, with a strict comparison, and rows of the table over |T|.
-    """
+    """The thesis's PS: a strict comparison of nearest or mean distances, and rows of the table over |T|."""
     ratio = float((mine < np.quantile(other, alpha)).mean()) * rows_per_record / alpha
     return alpha * (ratio - 1) / (1 - alpha)
 

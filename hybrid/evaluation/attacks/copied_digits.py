@@ -28,8 +28,7 @@ ENOUGH = 10
 class Digits(NamedTuple):
     """Numbers of records as they are written, without sign and point.
 
-    ``digits``, shape (q, 15, n), uint8: the first digit of each number first. ``lengths``, shape (q, n), int16: number
-    of digits, 0..15; 0 where the number is missing.
+    ``digits`` (q, 15, n), uint8, the first digit first; ``lengths`` (q, n), int16, 0 where the number is missing.
     """
 
     digits: Array
@@ -80,10 +79,7 @@ def _columns(context: Context) -> list[Column]:
 
 
 def written(values: pd.Series, column: Column) -> tuple[Array, Array]:
-    """Digits of the numbers of a column, as the source writes them.
-
-    Numbers in the dtype of the column's kind; digits and lengths as in :class:`Digits`.
-    """
+    """Digits and lengths, as in :class:`Digits`, of a column's numbers as the source writes them."""
     codes, texts = encode_texts(values, column)
     texts[-1] = ""  # Missing: the marker may have digits.
     plain = pd.Series(texts, dtype=object).str.replace(r"\D", "", regex=True).str.slice(0, LONGEST)
@@ -106,11 +102,7 @@ def _nearest(people: Digits, others: Digits) -> Array:
     from hybrid.evaluation.engine import digit_kernels
 
     found, numbers = np.zeros(people.lengths.shape[1], dtype=np.int64), Numbers.of(others)
-
-    def work(start: int, stop: int) -> None:
-        digit_kernels.nearest_digits(people, numbers, start, stop, found)
-
-    in_chunks(work, len(found))
+    in_chunks(len(found), digit_kernels.nearest_digits, people, numbers, out=[found])
     return found
 
 

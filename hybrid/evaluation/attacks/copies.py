@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import replace
+from functools import partial
 
 import numpy as np
 
@@ -98,10 +99,7 @@ def identical_match(context: Context) -> Measure:
 
 
 def identical_match_quasi(context: Context) -> Measure:
-    """Identical match share on the quasi-identifiers alone.
-
-    As :func:`identical_match`: it counts the rows that look like a known person.
-    """
+    """Identical match share on the quasi-identifiers alone: rows that look like a known person."""
     names = context.schema.quasi_identifiers
     measure = _share(context, _keys_of(context, names))
     measure.details["quasi_identifiers"] = names
@@ -148,10 +146,7 @@ def copied_identifiers(context: Context) -> Outcome:
 
 
 def _values_found(context: Context, name: str) -> tuple[float, float | None, int]:
-    """Shares of the table's values in train and control, and number.
-
-    Control's share is scaled to train's size; the number is that of the table's values.
-    """
+    """Shares of the table's values in train and, scaled to train's size, in control; and their number."""
     train, control, table = (part[:, 0] for part in ranks_of(context.tables, [name]))
     known = table[table >= 0]
     share, other = (float(np.isin(known, side).mean()) for side in (train, control))
@@ -267,6 +262,7 @@ def _too_few(differ: str) -> NotComputable:
 
 
 _NO_SECRET = NotComputable("no column is declared as a secret", lacks="secret")
+_of_lone_people = partial(attack, copy=1.0, by_default=False, unit="share of people")
 METRICS = (
     indicator(
         copied_identifiers,
@@ -297,31 +293,22 @@ METRICS = (
         needs=("quasi_identifiers",),
         mechanism="exact",
     ),
-    attack(
+    _of_lone_people(
         lone_copies,
         "singling out",
         "How many training people whom nobody equals are, beyond chance, repeated in every column.",
-        copy=1.0,
-        by_default=False,
         mechanism="exact",
-        unit="share of people",
     ),
-    attack(
+    _of_lone_people(
         lone_near_copies,
         "singling out",
         "How many training people beside whom nobody lies have, beyond chance, a near copy in the table.",
-        copy=1.0,
-        by_default=False,
-        unit="share of people",
     ),
-    attack(
+    _of_lone_people(
         lone_secrets,
         "singling out",
         "How many training people have, beyond chance, quasi-identifiers and secrets in the table that only they have.",
-        copy=1.0,
-        by_default=False,
         needs=("control", "quasi_identifiers"),
         mechanism="exact",
-        unit="share of people",
     ),
 )

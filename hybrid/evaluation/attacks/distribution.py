@@ -29,7 +29,6 @@ class PeopleCells(NamedTuple):
     rows: Array
     """Of the table; shape (n_S,), int."""
     n: int
-    """Number of cells."""
 
 
 def distribution_uniqueness(context: Context) -> Outcome:

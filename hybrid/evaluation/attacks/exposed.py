@@ -34,10 +34,7 @@ ENOUGH = 200
 
 
 class Cut(NamedTuple):
-    """Groups by one column, which have no record in common.
-
-    ``train`` and ``control``, shape (n,), int32: number of each record's group, -1 for none.
-    """
+    """Groups by one column: labels, and the group of each record, -1 for none; shape (n,), int32."""
 
     column: str
     labels: tuple[str, ...]
@@ -50,11 +47,7 @@ class Cut(NamedTuple):
 
 @dataclass(frozen=True)
 class Group:
-    """Subgroup of people, by one cut or two.
-
-    ``parts``: the groups that all of them are in. ``columns``: those that it is made by; none for people who are rare
-    on the quasi-identifiers. ``sizes``: training and control records.
-    """
+    """Subgroup of people, by the groups of one cut or two that all of them are in; training and control records."""
 
     column: str
     label: str
@@ -77,10 +70,7 @@ class Group:
 
 
 class SubgroupMembers(NamedTuple):
-    """Positions of a subgroup's people among the queried ones, and their persons.
-
-    ``persons``: of both sides, numbered from 0; None where each record is another person.
-    """
+    """Positions of a subgroup's people among the queried ones, and their persons from 0; None where each is another."""
 
     group: Group
     train: Array
@@ -94,10 +84,7 @@ def subgroups(context: Context) -> list[Group]:
 
 
 def groups(context: Context) -> list[Group]:
-    """Subgroups by one column, and the rare on the quasi-identifiers.
-
-    By categories, and by quarters of numbers and dates.
-    """
+    """Subgroups by categories, by quarters of numbers and dates, and the rare on the quasi-identifiers."""
     by_column = [(_by_column(context, at), (column.name,)) for at, column in enumerate(context.encoding.columns)]
     found = []
     for cut, columns in (*by_column, *((cut, ()) for cut in _rare(context))):
@@ -108,11 +95,7 @@ def groups(context: Context) -> list[Group]:
 
 
 def _crossed(context: Context) -> Iterator[Group]:
-    """Subgroups by two columns, large enough on both sides, such as women in the oldest quarter.
-
-    Of the quasi-identifiers, where there are any: what an attacker may know of a group. Otherwise of all columns, the
-    first :data:`CROSSED` of them.
-    """
+    """Subgroups by two columns, such as women in the oldest quarter: of the quasi-identifiers, or some columns."""
     known = [int(at) for at in context.encoding.positions(context.schema.quasi_identifiers)]
     columns = (known or list(range(len(context.encoding.columns))))[:CROSSED]
     for first, second in itertools.combinations([_by_column(context, at) for at in columns], 2):
@@ -190,11 +173,7 @@ def _members(context: Context, rows: tuple[Array, Array], chosen: Sequence[Group
 
 
 def in_full(context: Context) -> tuple[People, set[tuple[str, str]]]:
-    """Records of subgroups that are thinly sampled, and their names.
-
-    Subgroups by one column come first, the smallest ones first, and together no more records than the sample has. None
-    where all people are queried.
-    """
+    """Records of thinly sampled subgroups, as many as the sample has at most, and the names of these subgroups."""
     asked = context.asked_people
     room = [len(rows) for rows in asked]
     masks = np.zeros(len(context.train), dtype=bool), np.zeros(len(context.encoded("control")), dtype=bool)
@@ -224,10 +203,7 @@ QUANTILES = (0.5, 0.75, 0.9, 0.95, 0.99)
 
 
 class Exposed(NamedTuple):
-    """The people least like others by one ranking, among the queried records.
-
-    ``share`` of the people in 0..1; ``train``, ``control``, shape (n_asked,), bool.
-    """
+    """The people least like others by one ranking: a share of all (0..1), and masks of the queried records."""
 
     ranking: Ranking
     share: float
@@ -240,11 +216,7 @@ class Exposed(NamedTuple):
 
 
 def exposed(context: Context, unseen: int) -> list[Exposed]:
-    """The most exposed 5 % and 1 % by each ranking, of training people and of people never seen.
-
-    The shares are the same on both sides, and each is large enough for ``min_cell`` training people and ``unseen``
-    people never seen: one share where these are too few, none where there are not so many people.
-    """
+    """The most exposed 5 % and 1 %, or as many as tests need, by each ranking, of training people and others."""
     parts, least = (context.whole("train"), context.whole("control")), (context.options.min_cell, unseen)
     enough = max(few / max(_persons(context, part), 1) for part, few in zip(parts, least, strict=True))
     shares = sorted({max(share, enough) for share in OUTLIERS if enough <= 1})
@@ -393,18 +365,12 @@ def _attacked_groups(context: Context) -> list[AttackedGroup]:
 
 
 def _together(crossed: list[bool]) -> tuple[int, int]:
-    """Numbers of simultaneous intervals, by one and by two columns.
-
-    Each of the two kinds has half of the total error, so its intervals count twice.
-    """
+    """Numbers of intervals by one and by two columns: each kind has half of the error, so its intervals count twice."""
     return 2 * crossed.count(False), 2 * crossed.count(True)
 
 
 def _recovered(context: Context, only: inference.Only | None = None) -> dict[str, tuple[Array, Array]]:
-    """Probability of a right guess of each secret, per queried record.
-
-    For training and control records; NaN for those that are not among ``only``.
-    """
+    """Probability of a right guess of each secret, per queried record; NaN for those that are not among ``only``."""
     found = {}
     for secret, (*both, at) in inference.guesses(context, only=only).items():
         sides = [side.likely[:, at] for side in both]

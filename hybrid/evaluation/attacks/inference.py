@@ -19,10 +19,7 @@ from hybrid.evaluation.utility.models import features
 
 
 def secrets_of(context: Context, table: Encoded, columns: Array, tolerance: float | None = None) -> Secrets:
-    """Secret columns of a table, with a tolerance, the options' by default.
-
-    For dates the tolerance is a share of train's range.
-    """
+    """Secret columns of a table, with a tolerance (the options' by default), of dates a share of train's range."""
     encoding, options = context.encoding, context.options
     share = options.tolerance if tolerance is None else tolerance
     train = context.encoded("train").numbers[:, columns]
@@ -46,10 +43,9 @@ Only = tuple[Array, Array]
 
 
 def guesses(context: Context, known: tuple[str, ...] | None = None, only: Only | None = None) -> Guessed:
-    """Guesses of every secret from the known columns.
+    """Guesses of every secret from the known columns, all others if not given, in one pass over pairs of records.
 
-    Known are all other columns, if not given. It takes one pass over pairs of records. Guesses about some people alone
-    are taken from those about all where these are remembered.
+    Guesses about some people alone are taken from those about all where these are remembered.
     """
     people = [context.asked_records(role) for role in PEOPLE]
     if only is not None and not context.has(("inference", known)):
@@ -82,10 +78,7 @@ def _guesses(context: Context, train: Encoded, control: Encoded, known: tuple[st
 
 
 def _printed(context: Context, secret: str) -> dict[str, object]:
-    """The attack as Anonymeter computes it.
-
-    Ranges are refitted for control, the tolerance is relative to the guess, and the first of tied rows counts.
-    """
+    """The attack as Anonymeter makes it: ranges anew for control, tolerance of the guess, the first of tied rows."""
 
     def about(role: Role) -> Guesses:
         encoding, records, table = context.encoding, context.asked_records(role), context.encoded("table")
@@ -132,10 +125,7 @@ def inference(context: Context, column: str) -> Outcome:
 
 
 def inference_quasi(context: Context, column: str) -> Outcome:
-    """Inference risk from the declared quasi-identifiers.
-
-    As :func:`inference`, by an attacker who knows these and nothing else.
-    """
+    """Inference risk from the declared quasi-identifiers: :func:`inference` by an attacker who knows nothing else."""
     known = tuple(name for name in context.schema.quasi_identifiers if name in context.encoding.names)
     if not set(known) - {column}:
         return NotComputable("no quasi-identifier varies", lacks="quasi_identifiers")
@@ -156,10 +146,7 @@ def inference_rest(context: Context, column: str) -> Outcome:
 
 
 def inference_worst(context: Context) -> Outcome:
-    """Largest inference risk over all secrets.
-
-    Its interval holds for all of them at once (Sidak).
-    """
+    """Largest inference risk over all secrets; its interval holds for all of them at once (Sidak)."""
     if not context.secrets:
         return NotComputable("no secret column is declared", lacks="secret")
     attacks = {secret: attack(context, secret) for secret in context.secrets}
@@ -224,10 +211,7 @@ def _accuracy(numbers: Array, guessed: Array) -> float:
 
 
 def is_right(context: Context, records: Encoded, at: int, guess: Array) -> Array:
-    """True where a guess is the secret of its record.
-
-    That is the rank of a category, or a number within the options' tolerance.
-    """
+    """True where a guess is its record's secret: the rank of a category, or a number within the options' tolerance."""
     if not context.encoding.continuous[at]:
         return np.asarray(guess == records.ranks[:, at])
     truth = secrets_of(context, records, np.array([at]))
@@ -244,11 +228,7 @@ def known_rows(context: Context, at: int) -> tuple[Array, Array]:
 
 
 def _forest_guesses(inputs: Array, output: Array, asked: list[Array], classify: bool, seed: int) -> list[Array]:
-    """Predictions of one random forest for several sets of records.
-
-    Its trees are fitted a few at a time. One random state runs through all batches, so the trees are those of a forest
-    fitted at once.
-    """
+    """Predictions of one random forest, whose trees are fitted a few at a time with one random state."""
     from sklearn.ensemble import RandomForestClassifier, RandomForestRegressor
 
     state = np.random.RandomState(seed)

@@ -1,7 +1,4 @@
-"""Membership inference by an attacker with a reference sample.
-
-And accusing the people with the highest scores of being in the data.
-"""
+"""Membership inference by an attacker with a reference sample, and accusing the people with the highest scores."""
 
 from __future__ import annotations
 
@@ -15,7 +12,7 @@ import pandas as pd
 from hybrid.base.arrays import Array, Mask
 from hybrid.base.hashing import fingerprint
 from hybrid.evaluation.context import Context, Part, Role
-from hybrid.evaluation.engine.intervals import Risk, auc, auc_interval, exact_share_interval, simultaneous
+from hybrid.evaluation.engine.intervals import Interval, auc, auc_interval, exact_share_interval, simultaneous
 from hybrid.evaluation.engine.space import standard
 from hybrid.evaluation.engine.threads import in_chunks
 from hybrid.evaluation.families import attack
@@ -224,11 +221,7 @@ def log_kernels(root: Array, queries: Array, points: Array) -> Array:
 
     q, x = (np.ascontiguousarray(np.linalg.solve(root, y.T)) for y in (queries, points))
     out = np.empty(q.shape[1])
-
-    def work(start: int, stop: int) -> None:
-        kernels.log_sum_exp(q, x, start, stop, out)
-
-    in_chunks(work, len(out))
+    in_chunks(len(out), kernels.log_sum_exp, q, x, out=[out])
     return out
 
 
@@ -295,22 +288,18 @@ def highest(context: Context, found: Scores, rows: tuple[Array, Array]) -> Score
     return train, control
 
 
-def _accusation(train: Array, control: Array, share: float, confidence: float) -> Risk:
+def _accusation(train: Array, control: Array, share: float, confidence: float) -> Interval:
     """Risk of accusing ``share`` of the people, with its bounds."""
     sizes = len(train), len(control)
     hits = _hits(train, control, share)
     together = sum(hits)
     worth = together / (1 - together / (sum(sizes) + 1))
     bounds = exact_share_interval(hits[0] / together * worth, worth, confidence)
-    return Risk(*(_risk(part * together, together, sizes) for part in (hits[0] / together, *bounds)))
+    return Interval(*(_risk(part * together, together, sizes) for part in (hits[0] / together, *bounds)))
 
 
 def _hits(train: Array, control: Array, share: float) -> tuple[float, float]:
-    """Numbers of accused training people and people never seen.
-
-    Both sides count alike, whatever their sizes. Of people with the same score at the threshold, such as those whose
-    records are copied, equal parts of both sides are accused.
-    """
+    """Accused training people and people never seen: both sides count alike, and equal parts at the threshold."""
     both = np.concatenate([train, control])
     mass = np.concatenate([np.full(len(side), 0.5 / len(side)) for side in (train, control)])
     order = np.argsort(-both, kind="stable")

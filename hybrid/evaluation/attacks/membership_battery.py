@@ -70,10 +70,9 @@ def rows_around(context: Context) -> Scores:
 
 
 def plagiarism(context: Context, fold: Fold) -> Scorer:
-    """Share of rows among the nearest of rows and reference.
+    """Share of rows among the nearest rows and reference records: data plagiarism index.
 
-    Data plagiarism index (Ward et al. 2024, arXiv 2406.13012) with :data:`NEIGHBOURS` nearest records in E1; all
-    records as near as the last of them count.
+    Ward et al. 2024, arXiv 2406.13012: :data:`NEIGHBOURS` in E1, with all that are as near as the last of them.
     """
     sources = context.whole("table"), fold.reference
 

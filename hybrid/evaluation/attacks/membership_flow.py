@@ -77,10 +77,9 @@ def flow(columns: int) -> Any:
 
 
 def fitted_log_densities(points: Array, asked: list[Array], seed: int) -> list[Array]:
-    """Log densities at the asked points, by a flow fitted to others.
+    """Log densities at the asked points, by a flow fitted to others, two or more, all standardized.
 
-    Adam; a tenth of the points is held back, and the weights with their least loss are kept. Points are standardized,
-    two or more; the seed decides weights, noise, batches and the points held back.
+    Adam; a tenth of the points is held back, and the weights with their least loss are kept.
     """
     import torch
 

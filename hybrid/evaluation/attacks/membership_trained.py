@@ -22,7 +22,7 @@ import numpy as np
 import pandas as pd
 
 from hybrid.base.arrays import Array
-from hybrid.evaluation.attacks.retraining import by_frequency, options_of, ordered, places, retrained, with_places
+from hybrid.evaluation.attacks.retraining import by_frequency, ordered, places, retrained, with_places
 from hybrid.evaluation.attacks.vulnerability import unlike_others
 from hybrid.evaluation.context import Context
 from hybrid.evaluation.engine.intervals import Interval, auc, clustered_error, placements, simultaneous
@@ -48,7 +48,7 @@ def rows_of_people(context: Context) -> tuple[list[Array], Array]:
     Of each person the row least like others comes first (:func:`~.vulnerability.unlike_others`), and people come in an
     order of their content. The second is -inf for rows that searches do not ask about.
     """
-    options = options_of(context)
+    options = context.retrain
     order, whole = context.encoded("train").order, context.whole("train")
     person = person_groups(context.train.persons)
     unlike = np.full(len(order), -np.inf)
@@ -61,11 +61,7 @@ def rows_of_people(context: Context) -> tuple[list[Array], Array]:
 
 
 def observer_of_people(context: Context, people: Sequence[Array]) -> Callable[[Table], Array]:
-    """Observation of synthetic people: shape (n_people, features).
-
-    Of each person the row least like others is observed (:func:`observer`); of linked people also that in every table
-    below, 0 where the person has none.
-    """
+    """Observation (:func:`observer`) of each person's row least like others, also in each table below; 0 without."""
     first = np.array([rows[0] for rows in people], dtype=np.int64)
     train, table = context.train, context.table
     own = observer(context, train.take(first))
@@ -256,10 +252,7 @@ def found_at(
 
 
 def rates(inside: Array, outside: Array, last: Array, false_alarms: tuple[float, ...]) -> list[float]:
-    """Rates of detection of one ranking.
-
-    Of the weights of members and of non-members by falling score, 0 on the other side.
-    """
+    """Rates of detection of one ranking, from the weights of members and of non-members by falling score."""
     detected, alarms = (np.concatenate([[0.0], np.cumsum(side)[last]]) for side in (inside, outside))
     if not detected[-1] or not alarms[-1]:
         return [float("nan")] * len(false_alarms)
@@ -289,9 +282,8 @@ LEAST_PEOPLE, LEAST_TRAININGS = 10, 20
 class Trainings:
     """Trainings on random halves of a pool, as an attacker saw them.
 
-    ``member`` (n, people), bool; ``seen`` (n, people, features), float32: observed of the synthetic table about each
-    attacked person. The first ``exposed`` of the people are the most exposed, the others random. ``scores``: of
-    each group, shape (n, people of it); ``auc``: of each group, with the interval of all looks.
+    ``member`` (n, people), bool; the first ``exposed`` of the people are the most exposed, the others random.
+    ``scores`` (n, people) and ``auc``, with the interval of all looks, are of each group.
     """
 
     member: Array
@@ -309,12 +301,8 @@ def _side(values: Array, exposed: int, targets: Targets) -> Array:
 
 
 def chosen_people(context: Context) -> tuple[list[Array], Array, int]:
-    """The pool, and the people of it who are attacked.
-
-    Rows of the training table of each person of the pool, and positions in the pool: the most exposed, then random
-    others. A person is as exposed as the row least like others (:func:`~.vulnerability.unlike_others`).
-    """
-    options, rng = options_of(context), context.random("pool")
+    """Rows of each person of the pool, and positions in it of the most exposed, then of random others; their number."""
+    options, rng = context.retrain, context.random("pool")
     rows, unlike = rows_of_people(context)
     pool = [rows[at] for at in rng.permutation(len(rows))[: options.pool]]
     ranked = np.argsort([-unlike[mine[0]] for mine in pool], kind="stable")
@@ -333,7 +321,7 @@ def trainings_of(context: Context) -> Trainings:
 
 
 def _train(plain: Context, context: Context) -> Trainings:
-    options, rng = options_of(context), context.random("halves")
+    options, rng = context.retrain, context.random("halves")
     pool, attacked, exposed = chosen_people(plain)
     inside = rng.permuted(np.tile(np.arange(len(pool)) < len(pool) // 2, (options.halves, 1)), axis=1)
     rows = np.concatenate(pool)
@@ -377,7 +365,7 @@ def _attacked(seen: Array, member: Array, exposed: int, pool: int, context: Cont
     """Success of the attacker with the trainings so far; none with too few of them, or of people."""
     scores: dict[Targets, Array] = {}
     auc: dict[Targets, Interval] = {}
-    confidence = simultaneous(context.options.confidence, len(looks(options_of(context))))
+    confidence = simultaneous(context.options.confidence, len(looks(context.retrain)))
     for targets in TARGETS:
         members = _side(member, exposed, targets)
         if len(seen) >= LEAST_TRAININGS and members.shape[1] >= LEAST_PEOPLE:
@@ -394,7 +382,7 @@ def _success(context: Context, targets: Targets) -> Outcome:
         return NotComputable(reason, "too_few")
     if targets not in found.auc:
         return NotComputable(f"the time allowed for {len(member)} trainings of {LEAST_TRAININGS}", "timed_out")
-    options, auc = options_of(context), found.auc[targets]
+    options, auc = context.retrain, found.auc[targets]
     rng = context.random(f"intervals of {targets} people")
     shares = found_at(found.scores[targets], member, FALSE_ALARMS, context.options.confidence, rng)
     details: dict[str, object] = {

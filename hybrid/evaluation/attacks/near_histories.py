@@ -21,11 +21,10 @@ APART = 2.0
 
 
 class HistorySpace:
-    """Rows as points, and the weights of their columns.
+    """Rows as points without the column that orders them: shares of the people below, and multiples of :data:`APART`.
 
-    Numbers and dates are the share of the people below them, in train and control together, categories multiples of
-    :data:`APART`; the column that orders the rows of a person is left out. A column weighs the share of the rows in
-    which it is another value of the person: what never changes counts once for each person.
+    A column weighs the share of the rows in which it is another value of the person: what never changes counts once for
+    each person.
     """
 
     def __init__(self, context: Context) -> None:
@@ -62,10 +61,7 @@ def _repeated(context: Context, role: Role, columns: Array) -> Array:
 
 # It stays in this module: compiled loops on disk name its module, and those of earlier versions would fail to load.
 class Rows(NamedTuple):
-    """Rows as they are compared.
-
-    Their :meth:`HistorySpace.points`, place among the person's rows, and person or owner.
-    """
+    """Rows as they are compared: :meth:`HistorySpace.points`, place among the person's rows, person or owner."""
 
     points: Array
     places: Array
@@ -73,10 +69,7 @@ class Rows(NamedTuple):
 
 
 def _rows(context: Context, space: HistorySpace, part: Part, *, linked: bool) -> Rows:
-    """Rows of a part.
-
-    Without links all have one owner; places are 0 where they say nothing, without links or an order.
-    """
+    """Rows of a part; without links one owner has all, and places say nothing (0), as they do without an order."""
     owners = person_groups(context.persons(part.role)[part.rows]) if linked else np.zeros(len(part.rows), np.int64)
     places = np.zeros(len(part.rows), np.int64)
     if linked and context.schema.order is not None:
@@ -94,10 +87,7 @@ def _places(persons: Array, times: Array) -> Array:
 
 
 def _histories(rows: Rows, persons: Array) -> tuple[Rows, Array]:
-    """Rows of the persons with two or more, in order of persons.
-
-    And where each person's begin, with the end of the last one; shape (n_persons + 1,).
-    """
+    """Rows of the persons with two or more, in order of persons, and the bounds of each; shape (n_persons + 1,)."""
     chosen = np.flatnonzero(np.bincount(persons)[persons] > 1)
     chosen = chosen[np.argsort(persons[chosen], kind="stable")]
     points, places, owners = rows
@@ -110,11 +100,7 @@ def _nearest(space: HistorySpace, people: Rows, starts: Array, others: Rows) -> 
     from hybrid.evaluation.engine import kernels
 
     found = np.zeros(len(starts) - 1)
-
-    def work(start: int, stop: int) -> None:
-        kernels.nearest_history(people, starts, others, space.weights, start, stop, found)
-
-    in_chunks(work, len(found))
+    in_chunks(len(found), kernels.nearest_history, people, starts, others, space.weights, out=[found])
     return found
 
 

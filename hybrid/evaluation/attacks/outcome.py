@@ -20,10 +20,7 @@ LEAST_HEADROOM = 0.01
 
 @dataclass(frozen=True)
 class Attack:
-    """Successes and attempts on train and on control.
-
-    ``successes`` may be fractional: an expectation over ties or random parts.
-    """
+    """Successes and attempts on train and on control; successes may be expectations over ties or random parts."""
 
     train: float
     control: float
@@ -76,10 +73,7 @@ class Attack:
         return value, min(low, value), max(high, value)
 
     def _bounds(self, n_train: float, n_control: float) -> tuple[float, float]:
-        """Interval of (r_T - r_C)/(1 - r_C) for these numbers of attempts.
-
-        It holds if the rates came from so many independent attempts.
-        """
+        """Interval of (r_T - r_C)/(1 - r_C) if the rates came from so many independent attempts."""
         mine = self.train / self.n_train * n_train, n_train
         other = self.control / self.n_control * n_control, n_control
         spread = risk(wilson(*mine, self.confidence), wilson(*other, self.confidence))
@@ -87,10 +81,7 @@ class Attack:
         return (1 - most, 1 - least) if spread is None else (min(spread.low, 1 - most), max(spread.high, 1 - least))
 
     def printed(self) -> dict[str, Any]:
-        """Risk as the papers print it, cut to 0..1.
-
-        It has the propagated interval of this one attack.
-        """
+        """Risk as the papers print it, cut to 0..1, with the propagated interval of this one attack."""
         rates = wilson(self.train, self.n_train, self.confidence), wilson(self.control, self.n_control, self.confidence)
         value, low, high = risk(*rates) or (math.nan,) * 3
         return {"risk": min(max(value, 0.0), 1.0), "interval": [low, high], "successes": self.train}
@@ -105,10 +96,7 @@ def attacked(
     reach: float = 1.0,
     independent: tuple[float, float] | None = None,
 ) -> Attack | NotComputable:
-    """The attack, if the control leaves headroom for a risk.
-
-    ``reach``, ``independent`` as in :class:`Attack`.
-    """
+    """The attack, if the control leaves headroom for a risk; ``reach`` and ``independent`` as in :class:`Attack`."""
     rate = wilson(control, n_control, confidence).value
     if rate > 1 - 1e-9 or control >= n_control:
         return NotComputable("the attack always succeeds on people never seen", lacks="headroom")
@@ -120,11 +108,7 @@ def attacked(
 def attacked_people(
     context: Context, train: Array, control: Array, rows: tuple[Array, Array] | None = None
 ) -> Attack | NotComputable:
-    """The attack on records, whose interval is one of persons.
-
-    Records of one person are no independent attempts. Each has its success, or the probability of it, 0..1; by default
-    the records are those that searches query.
-    """
+    """The attack on records (by default those that searches query), with an interval of persons, not of records."""
     clusters = context.clusters(*(context.asked_people if rows is None else rows))
     worth = None
     if clusters is not None:
@@ -142,11 +126,10 @@ def printed(made: Attack | NotComputable) -> dict[str, Any] | None:
 
 
 def worst(attacks: Mapping[str, Attack | NotComputable], over: str, confidence: float, paper: bool = False) -> Outcome:
-    """Risk of the attack with the highest lower bound.
+    """Risk of the attack with the highest lower bound, with an interval that holds for all of them at once (Sidak).
 
-    Its interval holds for all of them at once (Sidak). A maximum is biased up: its lower bound, not its value, says
-    whether there is a leak. The mean is in details; with ``paper`` also the largest risk with the interval of a single
-    attack, as the thesis has it.
+    A maximum is biased up: its lower bound, not its value, says whether there is a leak. The mean is in details, with
+    ``paper`` also the largest risk with the interval of a single attack, as the thesis has it.
     """
     made = {name: attack for name, attack in attacks.items() if isinstance(attack, Attack)}
     if not made:
@@ -156,7 +139,8 @@ def worst(attacks: Mapping[str, Attack | NotComputable], over: str, confidence: 
     single = {name: attack.measure() for name, attack in made.items()}
     top = max(wide, key=lambda name: (wide[name].interval[1], single[name].value, name))
     each = {
-        name: {"value": single[name].value, "low": wide[name].low, "high": wide[name].high, **_rates(single[name])}
+        name: {"value": single[name].value, "low": wide[name].low, "high": wide[name].high}
+        | {key: single[name].details[key] for key in ("attacks", "successes", "train_rate", "control_rate")}
         for name in made
     }
     details = single[top].details | {
@@ -172,7 +156,3 @@ def worst(attacks: Mapping[str, Attack | NotComputable], over: str, confidence: 
     assert low is not None and high is not None
     parts = excesses({name: one.unshrunk for name, one in wide.items() if one.unshrunk is not None}, wide[top].n)
     return Measure(value, low, high, 0.0, wide[top].n, details, (value, low, high), len(made), parts)
-
-
-def _rates(measure: Measure) -> dict[str, Any]:
-    return {name: measure.details[name] for name in ("attacks", "successes", "train_rate", "control_rate")}

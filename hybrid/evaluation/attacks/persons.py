@@ -7,6 +7,7 @@ and control persons need not be equal.
 
 from __future__ import annotations
 
+from functools import partial
 from typing import Any, Literal
 
 import numpy as np
@@ -195,56 +196,45 @@ def membership_persons(context: Context) -> Outcome:
     return Measure(value, low, high, 0.5, len(best[0]), details).above(0.5)
 
 
+_of_persons = partial(attack, copy=1.0, needs=("control", "persons"))
 METRICS = (
-    attack(
+    _of_persons(
         persons_copied,
         "singling out",
         "How many training persons, beyond chance, have a row that the table repeats in every column.",
-        copy=1.0,
-        needs=("control", "persons"),
         mechanism="exact",
         of_many_rows=True,
     ),
-    attack(
+    _of_persons(
         persons_near,
         "singling out",
         "How many training persons, beyond chance, have a row that the table comes very near to.",
-        copy=1.0,
-        needs=("control", "persons"),
         knows="a reference sample",
         of_many_rows=True,
     ),
-    attack(
+    _of_persons(
         copied_sequences,
         "linkability",
         "How many training persons, beyond chance, have two different rows that the table repeats.",
-        copy=1.0,
-        needs=("control", "persons"),
         mechanism="exact",
         knows="nothing",
     ),
-    attack(
+    _of_persons(
         copied_histories,
         "linkability",
         "How many training persons, beyond chance, have two different rows that one person of the table repeats.",
-        copy=1.0,
-        needs=("control", "persons"),
         mechanism="exact",
         knows="nothing",
     ),
-    attack(
+    _of_persons(
         joined_rows,
         "linkability",
         "How many training persons, beyond chance, have two rows that the table joins: both lie nearest to one person.",
-        copy=1.0,
-        needs=("control", "persons"),
         knows="nothing",
     ),
-    attack(
+    _of_persons(
         membership_persons,
         "membership",
         "How well an attacker who knows all rows of a person can find out who was in the data; .5 is guessing.",
-        copy=1.0,
-        needs=("control", "persons"),
     ),
 )

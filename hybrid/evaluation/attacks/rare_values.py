@@ -33,8 +33,8 @@ class Rare(NamedTuple):
     def excess(self, n: int, confidence: float) -> tuple[float, float, float]:
         """Difference of both shares and its bounds, per whole training set.
 
-        The wider of the normal interval with clustered error and of Newcombe's interval from both Wilson intervals
-        (1998, method 10, without the correlation), which also holds for few cells.
+        The wider of the normal interval with clustered error and of Newcombe's (1998, method 10), which holds for few
+        cells.
         """
         sides = ((share, *share_interval(share, n, confidence)) for share in (self.train, self.control))
         value, low, high = difference(*sides)
@@ -75,10 +75,7 @@ def rare_values(context: Context) -> Outcome:
 
 
 def _column(context: Context, name: str, most: tuple[int, int]) -> list[Rare]:
-    """Cells of one column with a value of few people.
-
-    One entry for values of one person, and one for values of at most so many people.
-    """
+    """Cells of one column with a value of one person, and with a value of at most so many people."""
     if name in context.encoding.names:
         at = context.encoding.names.index(name)
         train, control, table = (part.ranks[:, at] for part in context.encoding.tables)

@@ -23,11 +23,7 @@ POOLED = ("membership_trained", "membership_trained_random")
 
 
 def trainings(options: RetrainOptions, metrics: Iterable[Metric], n_secrets: int) -> int:
-    """Number of trainings of the generator at one stage.
-
-    It holds if no time limit ends it before. Attacks with shadow models share their trainings, and so do those on
-    halves of a pool.
-    """
+    """Number of trainings of the generator at one stage without a time limit; attacks of a kind share theirs."""
     chosen = {metric.name: metric.mechanism for metric in metrics}
     bagged, canaries = "bagging_membership" in chosen, "canary" in chosen.values()
     pooled = any(name in POOLED for name in chosen)
@@ -50,17 +46,12 @@ def most_rows(options: RetrainOptions, metrics: Iterable[Metric]) -> int:
     return max(options.rows if names - pooled else 0, options.pool // 2 if pooled else 0)
 
 
-def options_of(context: Context) -> RetrainOptions:
-    """Effort of attacks with training; the defaults where none is configured."""
-    return context.options.retrain or RetrainOptions()
-
-
 def retrained(
     context: Context, step: str, count: int, build: Callable[[int], Table], rng: np.random.Generator
 ) -> Iterator[tuple[int, Table]]:
     """Number and synthetic table of each of ``count`` trainings, or of as many as the time allows."""
     assert context.making.again is not None
-    limit, started = options_of(context).seconds, time.monotonic()
+    limit, started = context.retrain.seconds, time.monotonic()
     for i in range(count):
         if limit is not None and time.monotonic() - started > limit:
             return
@@ -93,7 +84,7 @@ def with_places(table: Table, order: Order) -> Table:
 
 def ordered(context: Context) -> Context:
     """Context in which columns with a declared order are numbers; the same one where no order is declared."""
-    order = {} if context.options.retrain is None else context.options.retrain.ordinal
+    order = context.retrain.ordinal
     if not order:
         return context
 
@@ -203,10 +194,7 @@ def by_frequency(values: pd.Series) -> pd.Index:
 
 
 def places(values: pd.Series, vocabulary: pd.Index) -> Array:
-    """Number of each category in a vocabulary of names.
-
-    Shape (n,), int; -1 for others, :data:`MISSING` where there is none.
-    """
+    """Number of each category in a vocabulary of names, -1 for others, :data:`MISSING` where there is none."""
     if isinstance(values.dtype, pd.CategoricalDtype):
         codes, distinct = values.cat.codes.to_numpy(), values.cat.categories
     else:

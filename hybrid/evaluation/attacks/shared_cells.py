@@ -75,11 +75,7 @@ def _most_shared(people: RecordValues, references: Array, least: Array | None = 
     from hybrid.evaluation.engine import kernels
 
     found = np.zeros(people.codes.shape[1], dtype=np.float32) if least is None else least.copy()
-
-    def work(start: int, stop: int) -> None:
-        kernels.most_shared(people.codes, people.weights, references, start, stop, found)
-
-    in_chunks(work, len(found))
+    in_chunks(len(found), kernels.most_shared, *people, references, out=[found])
     return found
 
 
@@ -112,10 +108,7 @@ def _with_table(context: Context, part: Part, reference: Part) -> Array:
 
 
 def scores_of_records(context: Context, people: People | None = None) -> Scores:
-    """Scores of queried members and people never seen; of all by default.
-
-    The largest weight shared with one row of the table, less that shared with one record of the reference.
-    """
+    """Largest weight shared with one row of the table, less that with one record of the reference."""
 
     def shared(context: Context, fold: Fold) -> Scorer:
         return lambda part: _with_table(context, part, fold.reference) - _with_reference(context, part, fold.reference)

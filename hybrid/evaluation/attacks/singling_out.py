@@ -28,10 +28,9 @@ from hybrid.table.persons import person_groups
 
 @dataclass(frozen=True)
 class Predicates:
-    """Conjunctions of conditions ``low <= rank of column <= high``.
+    """Conjunctions of conditions ``low <= rank of column <= high``; shape (m, c), int32, column -1 for none.
 
-    ``columns``, ``low``, ``high``: shape (m, c), int32; unused places have column -1. A missing value has rank -1,
-    so "is missing" is -1..-1 and "= v" is v..v.
+    A missing value has rank -1, so "is missing" is -1..-1 and "= v" is v..v.
     """
 
     columns: Array
@@ -61,10 +60,7 @@ class Predicates:
 
 
 class Index:
-    """The rows of a table sorted by every column, for counting people.
-
-    ``cardinality`` are the sizes of the columns' vocabularies, ``persons`` the person of each row.
-    """
+    """The rows of a table sorted by every column (of so many values), for counting the persons whose they are."""
 
     def __init__(self, table: Encoded, cardinality: Array, persons: Codes) -> None:
         self.ranks = np.ascontiguousarray(table.ranks.T)
@@ -95,32 +91,13 @@ class Index:
         return holders(ranks, size, self._owners) if len(self._owners) else np.bincount(ranks, minlength=size)
 
     def find(self, predicates: Predicates, most: int = 2) -> tuple[Array, Array]:
-        """Persons who fulfil each predicate by a row, and one of the rows.
-
-        Counted up to ``most`` (127 or less); -1 where there is none.
-        """
+        """Persons who fulfil each predicate, counted up to ``most`` (at most 127), and one of the rows; -1 for none."""
         from hybrid.evaluation.engine import kernels
 
         out = np.zeros(len(predicates), dtype=np.int8)
         first = np.full(len(predicates), -1, dtype=np.int64)
-
-        def work(start: int, stop: int) -> None:
-            kernels.occurrences(
-                predicates.low,
-                predicates.high,
-                predicates.columns,
-                self.order,
-                self.starts,
-                self.ranks,
-                self._owners,
-                start,
-                stop,
-                most,
-                out,
-                first,
-            )
-
-        in_chunks(work, len(predicates))
+        asked, rows = (predicates.low, predicates.high, predicates.columns), (self.order, self.starts, self.ranks)
+        in_chunks(len(predicates), kernels.occurrences, *asked, *rows, self._owners, most, out=(out, first))
         return out, first
 
 
@@ -174,10 +151,7 @@ def _singled(index: Index, size: int, predicates: Predicates) -> tuple[Array, Ar
 
 
 def success(tables: Tables, predicates: Predicates, confidence: float) -> Attack | NotComputable:
-    """Share of the predicates that fit exactly one person.
-
-    In train and in control, both cut to one size.
-    """
+    """Share of the predicates that fit exactly one person, in train and in control, both cut to one size."""
     if len(predicates) < MIN_PREDICATES:
         return NotComputable(f"only {len(predicates)} predicates single out a row of the table", "too_few")
     about, n = tables.table.whose(tables.table.find(predicates)[1]), len(predicates)
@@ -190,11 +164,7 @@ def success(tables: Tables, predicates: Predicates, confidence: float) -> Attack
 
 
 def _independent(singled: Array, about: Array, found: Array) -> float:
-    """Number of independent predicates that these are worth.
-
-    Those about one person succeed or fail together. ``singled`` is the probability that each fits exactly one person,
-    ``about`` the table's person that it is about, and ``found`` one whom it fits (-1: none).
-    """
+    """Number of independent predicates that these are worth: those about one person succeed or fail together."""
     alone = np.where(found < 0, found.max(initial=0) + 1 + np.arange(len(found)), found)
     rate, error = float(singled.mean()), clustered_error(singled, about, alone)
     rows = float(len(np.unique(about)))
@@ -208,10 +178,7 @@ def _printed(tables: Tables, predicates: Predicates, confidence: float) -> dict[
 
 
 def univariate_predicates(context: Context, index: Index) -> Predicates:
-    """All predicates on one column that fit exactly one person of the table.
-
-    They are a value that one has, the extremes, and the only gap.
-    """
+    """All predicates on one column that fit one person of the table: a value that one has, an extreme, the only gap."""
     found = []
     for c, ranks in enumerate(index.ranks):
         found += [(c, value, value) for value in np.flatnonzero(index.held(c) == 1) - 1]
@@ -225,10 +192,7 @@ def univariate_predicates(context: Context, index: Index) -> Predicates:
 
 
 def stratified(predicates: Predicates, limit: int, rng: np.random.Generator) -> Predicates:
-    """At most ``limit`` predicates, spread evenly over the columns.
-
-    They are as even as the columns allow: no column may fill the quota.
-    """
+    """At most ``limit`` predicates, as evenly over the columns as these allow: no column may fill the quota."""
     shuffled = predicates.take(rng.permutation(len(predicates)))
     column = shuffled.columns[:, 0]
     order = np.argsort(column, kind="stable")
@@ -239,10 +203,9 @@ def stratified(predicates: Predicates, limit: int, rng: np.random.Generator) -> 
 
 
 def multivariate_predicates(context: Context, index: Index, n_columns: int, rng: np.random.Generator) -> Predicates:
-    """Distinct conjunctions of a row's columns that fit only the row's person.
+    """Distinct conjunctions over ``n_columns`` columns of a random row that fit only the row's person.
 
-    They are over ``n_columns`` columns of a random row, and fit exactly one person of the table. "= v" for categories,
-    ">= v" above the column's median and "<= v" otherwise for numbers, "is missing".
+    "= v" for categories, ">= v" above the column's median and "<= v" otherwise for numbers, "is missing".
     """
     p, n = index.ranks.shape
     order = context.encoded("table").order

@@ -71,18 +71,12 @@ def nnaa(context: Context) -> Measure:
 
 
 def chains(context: Context, part: Part) -> Array:
-    """Chain of nearest neighbours of each queried record.
-
-    Numbers of the chains, of records :func:`linked_by` their nearest neighbours.
-    """
+    """Number of the chain of nearest neighbours (:func:`linked_by`) that each queried record is in."""
     return linked_by(part.places(context.asked(part)), context.neighbours(part, part)[:, 0], len(part.rows))
 
 
 def linked_by(own: Array, nearest_own: Array, n: int) -> Array:
-    """Chain number of each record in ``own``, among ``n`` records.
-
-    A chain is one of nearest neighbours: the scores of its records depend on each other.
-    """
+    """Number of the chain of nearest neighbours of each record: the scores in a chain depend on each other."""
     from scipy.sparse import coo_array
     from scipy.sparse.csgraph import connected_components
 
@@ -91,10 +85,7 @@ def linked_by(own: Array, nearest_own: Array, n: int) -> Array:
 
 
 def _across_and_within(context: Context, queries: Part, references: Part) -> tuple[Array, Array]:
-    """Distance to the nearest reference, and to the nearest query.
-
-    The nearest query is another one of the same kind.
-    """
+    """Distance of each query to the nearest reference, and to the nearest other query."""
     return context.distances(queries, references)[:, 0], context.distances(queries, queries)[:, 0]
 
 
@@ -117,11 +108,7 @@ def authenticity(context: Context) -> Measure:
 
 
 def _nearest_person(context: Context, part: Part, space: Space) -> tuple[Array, Array]:
-    """Distance and position of the nearest training record of another person.
-
-    Of each queried record; shapes (n_asked,). Other records of the same person are left out, which people never seen do
-    not have in the training records either.
-    """
+    """Distance and position of each queried record's nearest training record of another person; (n_asked,)."""
     plain, own = space is context.space, part.role == "train"
     if plain and not (own and context.has_persons("train")):
         whole = context.whole("train")

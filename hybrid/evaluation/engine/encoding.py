@@ -42,10 +42,7 @@ class Encoded:
 
     @cached_property
     def order(self) -> Array:
-        """Row positions sorted by content, shape (n,).
-
-        Samples must not depend on the order in the file.
-        """
+        """Row positions sorted by content, shape (n,): samples must not depend on the order in the file."""
         return np.lexsort(self.ranks.T[::-1]) if self.ranks.shape[1] else np.arange(len(self))
 
 
@@ -126,10 +123,7 @@ def _distinct(ranks: Array) -> bool:
 
 
 def _dense(numbers: Array) -> bool:
-    """True if numbers lie as closely as a row counter's.
-
-    Every file may count from a start of its own.
-    """
+    """True if numbers lie as closely as a row counter's, which may start anywhere."""
     return bool(np.ptp(numbers) < ID_SPAN * len(numbers))
 
 

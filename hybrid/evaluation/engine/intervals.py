@@ -20,17 +20,6 @@ class Rate(NamedTuple):
     error: float
 
 
-class Risk(NamedTuple):
-    """Risk in excess of the control, with bounds, not clipped.
-
-    The raw signed value is 1 for a full leak and 0 for none.
-    """
-
-    value: float
-    low: float
-    high: float
-
-
 class Interval(NamedTuple):
     """A number with both ends of its interval."""
 
@@ -64,18 +53,18 @@ def wilson(successes: float, attempts: float, confidence: float = 0.95) -> Rate:
     return Rate((successes + z2 / 2) / total, math.sqrt(z2 * max(spread, 0.0)) / total)
 
 
-def risk(train: Rate, control: Rate) -> Risk | None:
+def risk(train: Rate, control: Rate) -> Interval | None:
     """Success on training records in excess of that on control.
 
-    R = (r_T - r_C)/(1 - r_C) with propagated error (Giomi et al. 2023, eq. 4; thesis eq. 3.2). None if the control rate
-    leaves no headroom (r_C at 1).
+    R = (r_T - r_C)/(1 - r_C) with propagated error, not clipped (Giomi et al. 2023, eq. 4; thesis eq. 3.2). None if the
+    control rate leaves no headroom (r_C at 1).
     """
     headroom = 1 - control.value
     if headroom <= 1e-9:
         return None
     value = (train.value - control.value) / headroom
     error = math.hypot(train.error / headroom, control.error * (train.value - 1) / headroom**2)
-    return Risk(value, value - error, value + error)
+    return Interval(value, value - error, value + error)
 
 
 def failure_ratio(train: tuple[float, float], control: tuple[float, float], confidence: float) -> tuple[float, float]:
@@ -108,10 +97,7 @@ def share_interval(share: float, n: float, confidence: float) -> tuple[float, fl
 
 
 def exact_share_interval(successes: float, n: float, confidence: float) -> tuple[float, float]:
-    """Exact bounds of a share (Clopper and Pearson 1934) of ``n`` records.
-
-    Numbers may be fractional, as of the independent records that others are worth.
-    """
+    """Exact bounds of a share (Clopper and Pearson 1934) of ``n`` records; both numbers may be fractional."""
     from scipy.stats import beta
 
     tail = (1 - confidence) / 2
@@ -193,10 +179,7 @@ def auc_intervals(
     confidences: Sequence[float],
     clusters: Sequence[tuple[Array, Array] | None],
 ) -> list[tuple[float, float, float]]:
-    """AUCs of several pairs of sides, each with its interval.
-
-    The same numbers as :func:`auc_interval` gives for each pair alone.
-    """
+    """AUCs of several pairs of sides, each with its interval: those of :func:`auc_interval`."""
     found = np.array([_delong(*pair, persons) for pair, persons in zip(scores, clusters, strict=True)])
     values, variances, n, m = found.reshape(-1, 4).T
     z = np.array([quantile(confidence) for confidence in confidences])

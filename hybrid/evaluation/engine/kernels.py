@@ -34,10 +34,7 @@ def column_distance(x: float, x_missing: bool, y: float, y_missing: bool, square
 
 @compiled
 def distance(q: Any, i: int, r: Any, j: int, squared: bool, skip: int) -> float:
-    """Float64 distance of query ``i`` and reference ``j``.
-
-    Column ``skip`` (numbers first) is left out, -1 for none.
-    """
+    """Float64 distance of query ``i`` and reference ``j`` without column ``skip`` (numbers first), -1 for none."""
     total = 0.0
     p = q.numbers.shape[0]
     for c in range(p):
@@ -51,10 +48,7 @@ def distance(q: Any, i: int, r: Any, j: int, squared: bool, skip: int) -> float:
 
 @compiled
 def slack(bound: float, columns: int, scale: float) -> float:
-    """``bound`` widened by the rounding error of float32 sums.
-
-    The sums have ``columns`` terms of numbers up to ``scale``.
-    """
+    """``bound`` widened by the rounding error of float32 sums of ``columns`` numbers up to ``scale``."""
     unit = 1.2e-7
     step = scale * unit
     return float(bound + columns * (2 * bound**0.5 * step + 2 * step + step * step + 2 * unit * (bound + 1)))
@@ -62,10 +56,7 @@ def slack(bound: float, columns: int, scale: float) -> float:
 
 @compiled
 def agrees(truth: Any, i: int, guess: Any, j: int, s: int) -> bool:
-    """True if reference ``j`` has secret ``s`` of query ``i``.
-
-    The secret is the same value, or a number within tolerance.
-    """
+    """True if reference ``j`` has secret ``s`` of query ``i``: the same value, or a number within tolerance."""
     if truth.ranks[s, i] == guess.ranks[s, j]:
         return True
     x, y = truth.numbers[s, i], guess.numbers[s, j]
@@ -80,10 +71,7 @@ def agrees(truth: Any, i: int, guess: Any, j: int, s: int) -> bool:
 def inside(
     low: Array, high: Array, ranks: Array, begin: Array, end: Array, worth: Array, start: int, stop: int, found: Array
 ) -> None:
-    """Add up the worth of references in all windows.
-
-    They are references begin[i]..end[i]-1 with ``low[c, i] <= ranks[c, at] < high[c, i]`` for all c.
-    """
+    """Add up ``worth[at]``, begin[i] <= at < end[i], where ``low[c, i] <= ranks[c, at] < high[c, i]`` for all c."""
     for i in range(start, stop):
         for at in range(begin[i], end[i]):
             holds = True
@@ -131,11 +119,7 @@ def sweep(
 
 @compiled
 def log_sum_exp(q: Array, x: Array, start: int, stop: int, out: Array) -> None:
-    """Sum up Gaussian kernels over all points, as a logarithm.
-
-    That is log sum exp(-|q - x|^2 / 2), for queries start..stop-1. ``q`` (p, n) and ``x`` (p, m). Points whose term is
-    negligible beside the largest (:data:`NEGLIGIBLE`) are left out.
-    """
+    """Write log sum exp(-|q - x|^2 / 2) of queries (p, n) over points (p, m) to ``out``, without negligible terms."""
     p, m = x.shape
     squares = np.empty(BLOCK)
     for i in range(start, stop):
@@ -160,19 +144,9 @@ def log_sum_exp(q: Array, x: Array, start: int, stop: int, out: Array) -> None:
 
 @compiled
 def occurrences(
-    low: Array,
-    high: Array,
-    columns: Array,
-    order: Array,
-    starts: Array,
-    ranks: Array,
-    owners: Array,
-    begin: int,
-    end: int,
-    most: int,
-    out: Array,
-    first: Array,
-) -> None:
+    low: Array, high: Array, columns: Array, order: Array, starts: Array, ranks: Array, owners: Array, most: int,
+    begin: int, end: int, out: Array, first: Array
+) -> None:  # fmt: skip
     """Count the persons with a row that fulfils each predicate, and name the first row.
 
     Counted up to ``most`` (``out``, shape (m,), int8). ``owners``: person of each row; empty where each is another
@@ -218,8 +192,7 @@ def occurrences(
 def nearest_by_power(q: Any, r: Any, own: Array, power: float, start: int, stop: int, best: Array) -> None:
     """Smallest distances of each query, ascending, into ``best``.
 
-    Sums over columns of the differences to this power; of an infinite one their maximum, of 0 the number of
-    differences. Compared as long as a record can be among the nearest.
+    Sums of the differences to this power; of an infinite one their maximum, of 0 the number of differences.
     """
     p, k = q.numbers.shape[0], best.shape[1]
     for i in range(start, stop):
@@ -302,11 +275,10 @@ def most_shared(codes: Array, weights: Array, references: Array, start: int, sto
 def agreements(
     rows: Array, own: Array, is_category: Array, near: np.float32, agrees: Array, n_agreeing: Array, apart: Array
 ) -> None:
-    """Columns in which each row of a table agrees with a person, and the sum of its distances over columns.
+    """Columns in which each row agrees with a person (up to ``near``), and the sum of its distances over columns.
 
-    Categories are at a distance of 0 or 1, numbers at most at 1; missing is at 0 from missing and at 1 from any value.
-    Columns agree up to a distance of ``near``. ``rows`` and ``agrees`` have a line per column; what a row has is added
-    to the last two.
+    Categories are at 0 or 1, numbers at most at 1; missing is at 0 from missing and at 1 from any value. ``rows`` and
+    ``agrees`` have a line per column; what a row has is added to the last two.
     """
     zero, one = np.float32(0), np.float32(1)
     for c in range(len(rows)):
@@ -364,10 +336,7 @@ def nearest_history(people: Any, starts: Array, others: Any, weights: Array, sta
 
 @compiled
 def add_column(q: Any, i: int, r: Any, column: int, times: float, out: Array) -> None:
-    """Add Gower distances in one column (numbers first).
-
-    Those of query ``i`` to all references, ``times`` over, to ``out`` (n,) float64.
-    """
+    """Add ``times`` the Gower distance in one column (numbers first) of query ``i`` to each reference, to ``out``."""
     p, n = r.numbers.shape[0], out.shape[0]
     if column >= p:
         codes, code, cost = r.codes[column - p], q.codes[column - p, i], times * r.weights[column - p]

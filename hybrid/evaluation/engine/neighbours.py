@@ -46,10 +46,7 @@ def nearest(
 def nearest_of_others(
     space: Space, queries: Columns, references: Columns, persons: Array, owners: Array, own: Array | None = None
 ) -> tuple[Array, Array]:
-    """The nearest reference of another person, of every query.
-
-    Distances and positions as of :func:`nearest`; inf and -1 where all references are of the query's person.
-    """
+    """The nearest reference of another person, as :func:`nearest`; inf and -1 where all are of the query's person."""
     distances, index = np.full(len(owners), np.inf), np.full(len(owners), -1)
     left, k = np.arange(len(owners)), 1
     while len(left):
@@ -87,12 +84,8 @@ def nearest_of_pieces(
     piece_of = np.zeros(placed.codes.shape[1] if pieces else 0, dtype=np.int8)
     for number, rows in enumerate(pieces, 1):
         piece_of[rows] = number
-    scale = magnitude(queries, placed)
-
-    def search(start: int, stop: int) -> None:
-        search_kernels.nearest(queries, placed, found, space.squared, itself, piece_of, scale, start, stop, best, index)
-
-    in_chunks(search, n)
+    known = queries, placed, found, space.squared, itself, piece_of, magnitude(queries, placed)
+    in_chunks(n, search_kernels.nearest, *known, out=(best, index))
     if space.squared:
         np.sqrt(best, out=best)
     for number, rows in enumerate(pieces, 1):
@@ -103,34 +96,24 @@ def nearest_of_pieces(
 def within(
     space: Space, queries: Columns, references: Columns | Sorted, reach: Array, own: Array | None = None
 ) -> Array:
-    """Number of references within reach of each query, in units of the space; ties by rounding count.
-
-    ``own`` is the reference that is the query itself and does not count, -1 for none.
-    """
+    """Number of references within reach of each query, ties by rounding included; ``own[i]`` (-1: none) is left out."""
     from hybrid.evaluation.engine import search_kernels
 
     n = queries.codes.shape[1]
     out = np.zeros(n, dtype=np.int64)
     itself = np.full(n, -1, dtype=np.int64) if own is None else own
     placed, found = references if isinstance(references, Sorted) else in_blocks(space, references)
-    scale, far = magnitude(queries, placed), reach + TIE * (1 + reach)
+    far = reach + TIE * (1 + reach)
     limits = far**2 if space.squared else far
-
-    def count(start: int, stop: int) -> None:
-        search_kernels.within(queries, placed, found, space.squared, itself, limits, scale, start, stop, out)
-
-    in_chunks(count, n)
+    known = queries, placed, found, space.squared, itself, limits, magnitude(queries, placed)
+    in_chunks(n, search_kernels.within, *known, out=[out])
     return out
 
 
 def linked(
     spaces: tuple[Space, Space], queries: tuple[Columns, Columns], references: tuple[Columns, Columns], k: int
 ) -> Array:
-    """True where nearest references in two spaces share a record.
-
-    Of each query; shape (n,), bool. The nearest are all references at most as far as the k-th nearest: ties are sets,
-    so that the order of the references does not matter.
-    """
+    """True where the nearest references (all as far as the k-th at most) of a query in two spaces share a record."""
     from hybrid.evaluation.engine import search_kernels
 
     reach = [
@@ -140,11 +123,7 @@ def linked(
     out = np.zeros(queries[0].codes.shape[1], dtype=bool)
     scale, order = magnitude(*queries, *references), sorted_order(_beside(*references), False)
     sides = [(asked, *blocks(side, order), near) for asked, side, near in zip(queries, references, reach, strict=True)]
-
-    def work(start: int, stop: int) -> None:
-        search_kernels.linked(*sides[0], *sides[1], scale, start, stop, out)
-
-    in_chunks(work, len(out))
+    in_chunks(len(out), search_kernels.linked, *sides[0], *sides[1], scale, out=[out])
     return out
 
 
@@ -153,10 +132,9 @@ def _beside(first: Columns, second: Columns) -> Columns:
 
 
 class Secrets(NamedTuple):
-    """Values that an attacker guesses, and when a guess is right.
+    """Values of m secret columns that an attacker guesses, ranks and numbers (m, n), and when a guess is right.
 
-    ``ranks`` (m, n) int32 and ``numbers`` (m, n) float64 of m secret columns; ``relative`` and ``absolute`` (m,):
-    numbers agree within the larger of ``relative`` times the larger of the two and ``absolute``.
+    Numbers agree within the larger of ``relative`` times the larger of the two and ``absolute``, shape (m,).
     """
 
     ranks: Array
@@ -232,22 +210,14 @@ def _infer_left_out(queries: Columns, references: Columns, secrets: Array, truth
 
     n = queries.codes.shape[1]
     made = Guesses.none(n, len(secrets))
-
-    def work(start: int, stop: int) -> None:
-        kernels.infer_left_out(queries, references, secrets, truth, guess, start, stop, *made)
-
-    in_chunks(work, n)
+    in_chunks(n, kernels.infer_left_out, queries, references, secrets, truth, guess, out=made)
     return made
 
 
 def _infer(
     queries: Columns, references: Columns, truth: Secrets, guess: Secrets, squared: bool, scale: float
 ) -> Guesses:
-    """Guess secrets from the nearest references in all columns.
-
-    ``ties`` has shape (n,). Equal references are one group, in which the guesses of every secret are sorted: those that
-    are right are counted, not compared.
-    """
+    """Guess secrets from the nearest references in all columns, of which equal ones are counted, not compared."""
     from hybrid.evaluation.engine import search_kernels
 
     firsts, group = _distinct(references)
@@ -261,25 +231,18 @@ def _infer(
     placed, found = blocks(groups, sorted_order(groups, squared))
     n, m = queries.codes.shape[1], len(orders)
     nearest_one, index = np.full((1, n, 1), np.inf), np.full((1, n, 1), -1, dtype=np.int64)
-    reach, nobody, no_piece = nearest_one[0], np.full(n, -1, dtype=np.int64), np.empty(0, dtype=np.int8)
+    nobody, no_piece = np.full(n, -1, dtype=np.int64), np.empty(0, dtype=np.int8)
+    about_nearest = squared, nobody, no_piece, scale
+    in_chunks(n, search_kernels.nearest, queries, placed, found, *about_nearest, out=(nearest_one, index))
     ties, hits = np.zeros(n, dtype=np.int32), np.zeros((n, m), dtype=np.int32)
     first = np.zeros((n, m), dtype=bool)
-
-    def work(start: int, stop: int) -> None:
-        about_nearest = squared, nobody, no_piece, scale
-        search_kernels.nearest(queries, placed, found, *about_nearest, start, stop, nearest_one, index)
-        about = reach, members, firsts, truth, sorted_guess, guess, squared, scale
-        search_kernels.infer(queries, placed, found, *about, start, stop, ties, hits, first)
-
-    in_chunks(work, n)
+    about = nearest_one[0], members, firsts, truth, sorted_guess, guess, squared, scale
+    in_chunks(n, search_kernels.infer, queries, placed, found, *about, out=(ties, hits, first))
     return Guesses(ties, hits, first)
 
 
 def _distinct(records: Columns) -> tuple[Array, Array]:
-    """First occurrences of the distinct records, and each record's number.
-
-    The occurrences are in their order. Columns are read until all records differ: of wide tables, few.
-    """
+    """First of each kind of equal records, and each record's kind. Columns are read until all records differ."""
     import pandas as pd
 
     keys = np.zeros(records.codes.shape[1], dtype=np.int64)

@@ -22,10 +22,7 @@ from hybrid.evaluation.engine.space import TIE
 
 @compiled
 def load(q: Any, i: int, r: Any, x: Array, lacks: Array, bits: Array, costs: Array) -> None:
-    """Write what searches compare of query ``i``.
-
-    Its values, which of them are missing, categories as bits, and the costs of other categories.
-    """
+    """Write what searches compare of query ``i``: values, gaps, categories as bits, and costs of other categories."""
     p = q.numbers.shape[0]
     for c in range(p):
         x[c], lacks[c] = np.float32(q.numbers[c, i]), q.missing[c, i]
@@ -169,11 +166,7 @@ def linked(
     qa: Any, ra: Any, sa: Any, reach_a: Array, qb: Any, rb: Any, sb: Any, reach_b: Array, scale: float,
     start: int, stop: int, out: Array
 ) -> None:  # fmt: skip
-    """Find queries with a common near reference in two Gower spaces.
-
-    The reference is within ``reach_a`` of the query in one space and within ``reach_b`` in the other. Both spaces have
-    the references in the same order.
-    """
+    """Find queries with a reference within ``reach_a`` in one Gower space and within ``reach_b`` in the other."""
     n, nodes = ra.codes.shape[1], sa.low.shape[0]
     columns = max(qa.numbers.shape[0] + qa.codes.shape[0], qb.numbers.shape[0] + qb.codes.shape[0])
     of_node_a, of_node_b = np.empty(nodes, dtype=np.float32), np.empty(nodes, dtype=np.float32)
@@ -210,11 +203,7 @@ def linked(
 def within(
     q: Any, r: Any, s: Any, squared: bool, own: Array, reach: Array, scale: float, start: int, stop: int, out: Array
 ) -> None:  # fmt: skip
-    """Count the references of some queries within a distance of each.
-
-    The references ``r`` are sorted; ``own[i]`` is left out. ``reach`` (n,), like ``out``: squared distances if
-    ``squared``.
-    """
+    """Count the sorted references ``r`` within ``reach`` (squared if ``squared``) of some queries, but ``own[i]``."""
     n, nodes = r.codes.shape[1], s.low.shape[0]
     columns = q.numbers.shape[0] + q.codes.shape[0]
     of_node, of_leaf = np.empty(nodes, dtype=np.float32), np.empty(NODE, dtype=np.float32)
@@ -255,11 +244,7 @@ def first_from(ranks: Array, rank: int, start: int, stop: int) -> int:
 
 @compiled
 def count_right(truth: Any, i: int, guess: Any, s: int, start: int, stop: int) -> int:
-    """Number of right guesses of secret ``s`` of query ``i``.
-
-    Among the guesses start..stop-1, which are sorted by rank: those within tolerance of a number lie together around
-    it.
-    """
+    """Number of right guesses of secret ``s`` of query ``i`` among start..stop-1, which are sorted by rank."""
     rank = truth.ranks[s, i]
     low, high = first_from(guess.ranks[s], rank, start, stop), first_from(guess.ranks[s], rank + 1, start, stop)
     if rank < 0 or np.isnan(truth.numbers[s, i]):
@@ -285,11 +270,10 @@ def infer(
     q: Any, r: Any, s: Any, reach: Array, members: Array, firsts: Array, truth: Any, sorted_guess: Any, guess: Any,
     squared: bool, scale: float, start: int, stop: int, ties: Array, hits: Array, first_hit: Array
 ) -> None:  # fmt: skip
-    """Count the nearest references, and those of them with each secret.
+    """Count the nearest groups of equal references, and those of them with each secret.
 
-    References are groups of equal records: group g has the guesses ``members[g]``..``members[g + 1] - 1`` of
-    ``sorted_guess``, and the record ``firsts[g]`` of ``guess`` first. ``reach`` (n, 1): distance of the nearest group.
-    ``ties`` (n,), ``hits`` (n, m); ``first_hit`` (n, m): whether the first record at that distance has the secret.
+    Group g has the guesses ``members[g]``..``members[g + 1] - 1`` of ``sorted_guess``, and the record ``firsts[g]`` of
+    ``guess`` first, of which ``first_hit`` says if it is right. ``reach`` (n, 1): distance of the nearest group.
     """
     n, nodes = r.codes.shape[1], s.low.shape[0]
     columns = q.numbers.shape[0] + q.codes.shape[0]

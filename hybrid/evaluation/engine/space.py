@@ -55,7 +55,6 @@ class Space(NamedTuple):
     center: Array
     scale: Array
     weights: Array
-    """Of the categorical columns."""
     squared: bool
 
     def place(self, table: Encoded) -> Columns:
@@ -70,10 +69,7 @@ class Space(NamedTuple):
 
 
 def gower(encoding: Encoding, columns: Array | None = None, tables: Sequence[Encoded] | None = None) -> Space:
-    """Gower's distance over the columns, all by default.
-
-    Ranges are over the tables (by default all of the encoding).
-    """
+    """Gower's distance over the columns (all by default), with ranges over the tables (by default all)."""
     numeric, other = _kinds(encoding, columns)
     values = np.concatenate([table.numbers[:, numeric] for table in tables or encoding.tables])
     low, span = extent(values)

@@ -6,8 +6,9 @@ import threading
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
-from typing import TypeVar
+from typing import Any, TypeVar
 
+from hybrid.base.arrays import Array
 from hybrid.base.progress import Progress, silent
 from hybrid.base.resources import cores
 
@@ -40,11 +41,7 @@ def one_thread(rows: int, models: bool = False) -> Iterator[None]:
 
 @contextmanager
 def one_thread_each(models: bool) -> Iterator[None]:
-    """Keep libraries on one thread while threads of ours work.
-
-    Whatever the number of rows. The limits are those of the whole process: threads that set and restore them on their
-    own would leave each other's.
-    """
+    """Keep libraries on one thread while threads of ours work, which would leave each other's limits."""
     global _holders
     with _limited(1, models):
         with _holds:
@@ -67,10 +64,9 @@ def _limited(threads: int | None, models: bool) -> Iterator[None]:
 
 
 def side_by_side(work: Callable[[T, Progress], R], items: Sequence[T], progress: Progress = silent) -> list[R]:
-    """Results of ``work(item, progress)``, in the order of the items.
+    """Results of ``work(item, progress)``, in the order of the items, each with OpenMP on one thread.
 
-    As many are computed at once as there are cores, each with OpenMP on one thread. An error of one, or an interrupt by
-    the user, ends the others at their next report of progress; it is raised once all have ended.
+    An error of one, or an interrupt by the user, ends the others at their next report of progress, and is raised then.
     """
     if min(len(items), cores()) <= 1:
         return [work(item, progress) for item in items]
@@ -106,22 +102,22 @@ class _Stopped(BaseException):
 
 
 def _one_thread_here() -> None:
-    """Keep OpenMP to one thread in the calling thread.
-
-    Its limit is each thread's own and not inherited: without it every thread would start as many threads as there are
-    cores, which wait for each other in busy loops.
-    """
+    """Keep OpenMP to one thread in the calling thread: it inherits no limit, and many would wait in busy loops."""
     from threadpoolctl import threadpool_limits
 
     threadpool_limits(limits=1, user_api="openmp")
 
 
-def in_chunks(work: Callable[[int, int], None], n: int) -> None:
-    """Call ``work(start, stop)`` for all rows 0..n-1, on all cores."""
+def in_chunks(n: int, kernel: Callable[..., None], *inputs: Any, out: Sequence[Array]) -> None:
+    """Call ``kernel(*inputs, start, stop, *out)`` for all rows 0..n-1, on all cores."""
     chunks = [(start, min(start + CHUNK, n)) for start in range(0, n, CHUNK)]
+
+    def work(start: int, stop: int) -> None:
+        kernel(*inputs, start, stop, *out)
+
     if min(len(chunks), cores()) <= 1:
-        for start, stop in chunks:
-            work(start, stop)
+        for chunk in chunks:
+            work(*chunk)
         return
     with ThreadPoolExecutor(min(len(chunks), cores())) as pool:
         list(pool.map(work, *zip(*chunks, strict=True)))

@@ -18,11 +18,7 @@ Compare = Callable[["ColumnMarginal", "ColumnMarginal"], float | None]
 
 
 class ColumnMarginal:
-    """One column of one table.
-
-    ``counts`` are the rows per value of the shared vocabulary, numbers ascending, ``missing`` those without; ``values``
-    is the vocabulary as numbers, NaN for categories.
-    """
+    """Rows of one column per value of the shared vocabulary, numbers ascending, and missing; NaN for categories."""
 
     def __init__(self, counts: Array, missing: int, values: Array) -> None:
         self.counts, self.missing, self.values = counts, missing, values

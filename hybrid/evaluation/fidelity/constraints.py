@@ -31,10 +31,9 @@ def row_share(rows: Mask, *, real: bool) -> float:
 
 @dataclass(frozen=True)
 class TiedDates:
-    """Gaps between two dates of a table's rows, beside the training records'.
+    """Gaps between two dates of a table's rows, beside the training records'; shares or distances, 0..1.
 
-    All are shares or distances, 0..1. A row is out of order where its dates are the other way round than in most
-    training records.
+    A row is out of order where its dates are the other way round than in most training records.
     """
 
     first: str

@@ -145,10 +145,7 @@ MOST_LISTED = 30
 
 
 class Groups(NamedTuple):
-    """Groups of one column's values.
-
-    Codes of the rows of each table, shape (n,), int64, below ``n``; missing values are a group of their own.
-    """
+    """Groups of one column's values, below ``n``, of the rows of each table; missing values are one of them."""
 
     codes: dict[Role, Array]
     n: int
@@ -159,11 +156,7 @@ def _roles(context: Context) -> tuple[Role, ...]:
 
 
 def groups_of(context: Context, at: int, most: int) -> Groups:
-    """Groups of the values of one column.
-
-    Numbers and dates in order of size, categories in order of their text, so that codes which begin alike are together.
-    Up to ``most`` values are a group each; more are cut where about equally many training rows lie between.
-    """
+    """Groups of a column's values by size, or by text, so that codes which begin alike are together; most are cut."""
     ranks = {role: context.encoded(role).ranks[:, at].astype(np.int64) for role in _roles(context)}
     size, place = int(context.encoding.cardinality[at]), context.once(("places", at), lambda: _places(context, at))
     if size > most:

@@ -22,16 +22,11 @@ MOST_NAMED = 50
 
 
 class Shortfall(NamedTuple):
-    """Shortfall of one group.
-
-    1 - (share of the table) / (share of the training people): 0 where the group has its share, 1 where all of it is
-    missing, below 0 where it has more.
-    """
+    """1 - (share of the table) / (share of the training people) of a group: 1 if all are missing, below 0 for more."""
 
     column: str
     group: str
     people: int
-    """Training people of the group."""
     share: float
     """Share of the training people, 0..1."""
     share_there: float
@@ -42,10 +37,7 @@ class Shortfall(NamedTuple):
 
 
 def group_columns(context: Context) -> list[str]:
-    """Columns whose groups are looked at.
-
-    Those of ``evaluate.groups``, or else quasi-identifiers, sensitive columns and targets; all where there are none.
-    """
+    """Columns of ``evaluate.groups``, else quasi-identifiers, sensitive ones and targets; all where there are none."""
     schema = context.schema
     if context.options.groups is not None:
         return list(context.options.groups)

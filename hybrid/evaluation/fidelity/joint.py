@@ -15,11 +15,7 @@ ROWS = 500
 
 
 def _embedding(context: Context, role: Role, width: float) -> Array:
-    """Mean random Fourier features in E1, shape (2 * FEATURES,).
-
-    The mean is over a table's rows. Rahimi and Recht 2007: cos and sin of random projections, whose inner products are
-    a Gaussian kernel.
-    """
+    """Mean of a table's random Fourier features in E1 (Rahimi and Recht 2007), shape (2 * FEATURES,)."""
     rng = context.random("mmd")
     table = context.encoded(role)
     columns = context.place(context.whole(role))

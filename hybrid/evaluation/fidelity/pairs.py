@@ -42,10 +42,7 @@ def cramers_v(counts: Array) -> float:
 
 
 def correlation_ratio(categories: Array, numbers: Array) -> float:
-    """Correlation ratio eta of a number and a category, 0..1.
-
-    Root of the share of the number's variance that lies between categories; NaN if it is constant.
-    """
+    """Correlation ratio eta: root of the share of a number's variance between categories, 0..1; NaN if constant."""
     known = ~np.isnan(numbers)
     numbers, categories = numbers[known], categories[known]
     if len(numbers) < 2 or np.ptp(numbers) == 0:
@@ -57,10 +54,10 @@ def correlation_ratio(categories: Array, numbers: Array) -> float:
 
 
 def associations(context: Context, role: Role) -> Array:
-    """Association of every pair of columns, shape (p, p), upper triangle.
+    """Association of every pair of columns, shape (p, p), upper triangle; NaN where a column is constant.
 
-    Pearson's r (signed) for two numbers, Cramer's V for two categories, the correlation ratio for one of each.
-    Missing is a category; rows with a missing number are left out of the pair. NaN where a column is constant.
+    Pearson's r (signed), Cramer's V or the correlation ratio. Missing is a category; rows with a missing number are
+    left out of the pair.
     """
     table, continuous = context.encoded(role), context.encoding.continuous
     p = len(continuous)
@@ -108,10 +105,7 @@ def mean_known(values: Array) -> float | None:
 
 
 def association_difference(context: Context) -> Outcome:
-    """Mean difference in pairs' association with train, 0..2.
-
-    Over pairs of columns (see :func:`associations`).
-    """
+    """Mean difference in the association of pairs of columns (:func:`associations`) with train, 0..2."""
     differences, train, table = _association_differences(context, "table")
     value = mean_known(differences)
     if value is None:
@@ -123,10 +117,7 @@ def association_difference(context: Context) -> Outcome:
 
 
 def correlation_difference(context: Context) -> Outcome:
-    """Mean difference in Pearson's correlation with train, 0..2.
-
-    Over pairs of numbers (dates included).
-    """
+    """Mean difference in Pearson's correlation of pairs of numbers and dates with train, 0..2."""
     continuous = context.encoding.continuous
     a, b = np.triu_indices(len(continuous), 1)
     numeric = continuous[a] & continuous[b]

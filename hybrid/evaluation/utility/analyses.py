@@ -1,4 +1,4 @@
-"""Analyses of users: what they estimate from the table, beside the same estimates from real people."""
+"""Analyses of users: what they count and estimate from the table, beside the same from real people."""
 
 from __future__ import annotations
 
@@ -10,7 +10,8 @@ import pandas as pd
 
 from hybrid.base.arrays import Array
 from hybrid.estimates import ModelFormula, propensities
-from hybrid.evaluation.context import Context
+from hybrid.evaluation.context import Context, Role
+from hybrid.evaluation.engine.intervals import mean_interval
 from hybrid.evaluation.families import utility
 from hybrid.evaluation.fidelity.exclusion import MOST_NAMED, groups_of
 from hybrid.evaluation.measure import Measure, NotComputable, Outcome
@@ -22,7 +23,8 @@ from hybrid.evaluation.utility.compared_estimates import (
     conclusions,
     survey_of,
 )
-from hybrid.table import Kind, Role, Schema
+from hybrid.table import Kind, Schema
+from hybrid.table import Role as ColumnRole
 from hybrid.table.cells import PeopleGroups
 
 
@@ -34,7 +36,6 @@ class GroupAgreement:
     group: str
     """The column, and its values."""
     estimates: int
-    """Estimates that were compared."""
     overlap: float
     """Mean overlap of their intervals, 0..1."""
     reference: float | None
@@ -43,7 +44,6 @@ class GroupAgreement:
     kept: int
     """Coefficients, and those about which both lead to the same conclusion."""
     worst: ComparedEstimate
-    """The estimate that differs most."""
 
 
 def agreement_of_groups(context: Context, formulas: Sequence[ModelFormula]) -> list[GroupAgreement]:
@@ -142,7 +142,7 @@ def conclusions_kept(context: Context) -> Outcome:
 
 def default_analyses(schema: Schema, targets: Sequence[str], frame: pd.DataFrame) -> list[str]:
     """Formulas for a table whose configuration names none, whatever the order of its columns."""
-    columns = [one for one in schema if one.role is not Role.WEIGHT and one.kind.measure in (None, "number")]
+    columns = [one for one in schema if one.role is not ColumnRole.WEIGHT and one.kind.measure in (None, "number")]
     levels = {one.name: 2 if one.kind.is_number else int(frame[one.name].nunique()) for one in columns}
     names = sorted(one.name for one in columns if levels[one.name] > 1)
     known = {*schema.quasi_identifiers}
@@ -217,7 +217,7 @@ def _varying(context: Context) -> Schema:
 def _main_effects(context: Context, frame: pd.DataFrame) -> Array:
     train, least, columns = context.train.frame, context.options.min_cell, []
     for column in _varying(context):
-        if column.role is Role.WEIGHT:
+        if column.role is ColumnRole.WEIGHT:
             continue
         if column.kind.is_continuous and column.kind is not Kind.TIME:
             known, values = (_as_numbers(one[column.name]) for one in (train, frame))
@@ -247,7 +247,67 @@ def _independent(inputs: Array) -> Array:
     return np.asarray(np.sort(pivots[: len(sizes)][sizes > 1e-8 * max(float(sizes[0]), 1e-300)]))
 
 
+QUERIES = 500
+COLUMNS = 3
+
+
+def _answers(context: Context) -> dict[Role, Array]:
+    """Share of rows (or weights) in each of 500 random ranges.
+
+    Per table; shape (500,). A range is drawn on up to three random columns around a random training record: for numbers
+    an interval of ranks between two training values, for categories a random half of the categories with the record's
+    own in it.
+    """
+    encoding, train = context.encoding, context.encoded("train")
+    p, rng = len(encoding.columns), context.random("query_error")
+    roles: tuple[Role, ...] = ("train", "table") if context.control is None else ("train", "table", "control")
+    tables = {role: np.ascontiguousarray(context.encoded(role).ranks.T) for role in roles}
+    weights = {role: context.weights(role) for role in roles}
+    answers: dict[Role, Array] = {role: np.empty(QUERIES) for role in tables}
+    for i in range(QUERIES):
+        record = train.ranks[train.order[rng.integers(len(train))]]
+        inside = {role: np.ones(ranks.shape[1], dtype=bool) for role, ranks in tables.items()}
+        for at in rng.permutation(p)[:COLUMNS]:
+            wanted = np.zeros(encoding.cardinality[at] + 1, dtype=bool)
+            if encoding.continuous[at] and record[at] >= 0:
+                other = train.ranks[train.order[rng.integers(len(train))], at]
+                wanted[min(record[at], max(other, 0)) : max(record[at], other) + 1] = True
+            else:
+                wanted[:] = rng.random(len(wanted)) < 0.5
+            wanted[record[at]] = True
+            for role, ranks in tables.items():
+                inside[role] &= wanted[ranks[at]]
+        for role, rows in inside.items():
+            answers[role][i] = rows.mean() if weights[role] is None else np.average(rows, weights=weights[role])
+    return answers
+
+
+def query_error(context: Context) -> Measure:
+    """Mean absolute error of random range counts, 0..1.
+
+    Over three columns, as a share of all rows; with sampling weights, of their sum. The reference is the error of the
+    control set. ``details`` carry the mean error relative to the true share (at least 1 % of the rows).
+    """
+    answers = _answers(context)
+    truth = answers["train"]
+    error = np.abs(answers["table"] - truth)
+    value, low, high = mean_interval(error, context.options.confidence)
+    reference = None
+    details = {"relative": float((error / np.maximum(truth, 0.01)).mean())}
+    if "control" in answers:
+        other = np.abs(answers["control"] - truth)
+        reference = float(other.mean())
+        details["relative_reference"] = float((other / np.maximum(truth, 0.01)).mean())
+    return Measure(value, max(low, 0.0), high, reference, QUERIES, details)
+
+
 METRICS = (
+    utility(
+        query_error,
+        "How far counts of people with given properties are from the real counts, as a share of all people.",
+        needs=(),
+        headline=True,
+    ),
     utility(
         interval_overlap,
         "How far the intervals of users' estimates overlap with those from real people.",

@@ -39,10 +39,7 @@ def c2st_agg(context: Context) -> Outcome:
 
 
 def _aggregates(context: Context, role: Role) -> Array:
-    """Persons as numbers; shape (n_persons, 1 + 2 n_columns).
-
-    Number of rows, then per column its mean or first category, and its number of distinct values.
-    """
+    """Number of rows of each person, then per column its mean or first category, and its number of distinct values."""
     groups, times, table = person_of_rows(context, role), order_of_rows(context, role), context.encoded(role)
     rows = np.lexsort((times, groups))
     counts = np.bincount(groups)

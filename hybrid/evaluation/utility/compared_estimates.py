@@ -30,10 +30,9 @@ class GroupRows(NamedTuple):
 
 @dataclass(frozen=True)
 class ComparedEstimate:
-    """One estimate, real beside the table.
+    """One estimate, real beside the table, with three significant digits.
 
-    Estimates and ends of intervals are rounded to a power of ten, half a standard error at most: they do not tell of
-    one person. Other numbers have three significant digits.
+    Estimates and ends of intervals are rounded to a power of ten, half a standard error at most: they tell of nobody.
     """
 
     analysis: str
@@ -89,10 +88,7 @@ def conclusions(estimates: Sequence[ComparedEstimate]) -> list[bool]:
 def compared(
     context: Context, formulas: Sequence[ModelFormula], real: GroupRows, table: GroupRows, control: GroupRows | None
 ) -> TableEstimates:
-    """Estimates of analyses, from the table beside those from real people; all of them, or a group of them.
-
-    Each of rows of the group; control's may be missing.
-    """
+    """Estimates of analyses from the table beside those from real people, of all or of a group; control is optional."""
     found, least = TableEstimates([], [], {}), context.options.min_cell
     for formula in formulas:
         try:

@@ -24,10 +24,9 @@ MAX_ROWS = 20_000
 
 
 def _together(contents: Array, fold: Array, rng: np.random.Generator) -> Array:
-    """Folds with all rows of one content in the same one.
+    """Folds with all rows of one content in the same one, but those of more than 1 % of the rows.
 
-    Contents of more than 1 % of the rows stay spread. A few equal rows on both sides of a split are recognized one by
-    one; a frequent content is a property of the table.
+    A few equal rows on both sides are recognized one by one; a frequent content is a property of the table.
     """
     import pandas as pd
 
@@ -43,11 +42,7 @@ def _of_persons(persons: Sequence[Array], rng: np.random.Generator) -> Array:
 
 
 class ToldApart(NamedTuple):
-    """Rows of both sides, equally many, with their scores.
-
-    ``scores``: out-of-fold probability of being synthetic; ``labels``: 1 for synthetic, 0 for real; shape (n,) each,
-    the real rows first. ``rows``: positions in the real table and in the judged one.
-    """
+    """Equally many real and synthetic rows, with labels, out-of-fold chances of being synthetic, and positions."""
 
     scores: Array
     labels: Array

@@ -73,8 +73,8 @@ def _task(context: Context, target: str) -> Task | NotComputable:
         return NotComputable("the target is constant or names single records")
     at = encoding.names.index(target)
     classify = _are_classes(context, at)
-    weight = [i for i, column in enumerate(encoding.columns) if column.role is ColumnRole.WEIGHT]
-    columns = np.array([i for i in range(len(encoding.columns)) if i not in (at, *weight)], dtype=np.int64)
+    unused = {at, *_weights(context)}
+    columns = np.array([i for i in range(len(encoding.columns)) if i not in unused], dtype=np.int64)
     if not len(columns):
         return NotComputable("there is no other column to predict the target from")
     return Task(target, at, columns, classify)
@@ -142,8 +142,7 @@ def _score(context: Context, task: Task, source: Role, test: Role, learner: Lear
         importance = _importance(model, unseen, truth, task.classify, rng) if learner == "boosting" else np.empty(0)
         if task.classify:
             likely = model.predict_proba(unseen)
-            found = _classified(likely, model.classes_, truth, counted, confidence)
-            parts = None if counted is not None else _class_parts(likely, model.classes_, truth)
+            found, parts = _classified(likely, model.classes_, truth, counted, confidence)
             return ModelScore(*found, importance, brier(likely, model.classes_, truth), parts)
         guess = model.predict(unseen)
         errors = (truth - guess) ** 2 / truth.var()
@@ -156,32 +155,19 @@ def _score(context: Context, task: Task, source: Role, test: Role, learner: Lear
 
 def _classified(
     likely: Array, classes: Array, truth: Array, weights: Array | None, confidence: float
-) -> tuple[float, float, float, dict[str, float]]:
-    """AUC and accuracy.
-
-    For more than two classes the AUC is the frequency-weighted mean of one-against-rest.
-    """
+) -> tuple[tuple[float, float, float, dict[str, float]], Array | None]:
+    """AUC with its interval and parts, and accuracies; of several classes the frequency-weighted one-against-rest."""
     present, codes = np.unique(truth, return_inverse=True)
     counts = np.bincount(codes, weights)
-    majority = float(counts.max() / counts.sum())
-    if len(present) == 2:
-        present, counts = present[1:], counts[1:]
-    column = {int(c): likely[:, i] for i, c in enumerate(classes)}
-    nothing = np.zeros(len(truth))
-    scores = [column.get(int(c), nothing) for c in present]
-    parts = [_auc(s, truth == c, weights, confidence) for s, c in zip(scores, present, strict=True)]
-    value, low, high = np.average(parts, axis=0, weights=counts)
+    scores = np.zeros((len(truth), len(present)))
+    _, here, there = np.intersect1d(present, classes, return_indices=True)
+    scores[:, here] = likely[:, there]
+    judged = [1] if len(present) == 2 else [*range(len(present))]
+    found = [_auc(scores[:, at], codes == at, weights, confidence) for at in judged]
+    value, low, high = map(float, np.average(found, axis=0, weights=counts[judged]))
     accuracy = float(np.average(classes[likely.argmax(axis=1)] == truth, weights=weights))
-    return float(value), float(low), float(high), {"accuracy": accuracy, "accuracy_of_the_most_frequent": majority}
-
-
-def _class_parts(likely: Array, classes: Array, truth: Array) -> Array:
-    """Parts of the AUC of :func:`_classified`."""
-    present, codes = np.unique(truth, return_inverse=True)
-    at = {int(one): column for column, one in enumerate(classes)}
-    nothing = np.zeros(len(truth))
-    scores = np.column_stack([likely[:, at[int(one)]] if int(one) in at else nothing for one in present])
-    return ranked(scores, codes, [1] if len(present) == 2 else range(len(present))).parts
+    extra = {"accuracy": accuracy, "accuracy_of_the_most_frequent": float(counts.max() / counts.sum())}
+    return (value, low, high, extra), None if weights is not None else ranked(scores, codes, judged).parts
 
 
 def _auc(scores: Array, positive: Array, weights: Array | None, confidence: float) -> tuple[float, float, float]:
@@ -196,31 +182,18 @@ def _regressed(
 ) -> tuple[float, float, float, dict[str, float]]:
     """R squared with a bootstrap interval, and the root mean squared error over the training range."""
     error = (truth - guess) ** 2
-    draws = rng.integers(len(truth), size=(BOOTSTRAPS, len(truth)))
-    if weights is not None:
-        return _weighted_fit(error, truth, weights, draws, span, confidence)
-    spread = np.maximum(truth[draws].var(axis=1), np.finfo(float).tiny)
-    sampled = 1 - error[draws].mean(axis=1) / spread
-    tail = (1 - confidence) / 2
-    low, high = np.quantile(sampled, [tail, 1 - tail])
-    value = 1 - float(error.mean() / truth.var())
-    nrmse = float(np.sqrt(error.mean()) / span)
-    return value, float(min(low, value)), float(max(high, value)), {"nrmse": nrmse}
-
-
-def _weighted_fit(
-    error: Array, truth: Array, weights: Array, draws: Array, span: float, confidence: float
-) -> tuple[float, float, float, dict[str, float]]:
-    """As :func:`_regressed`, with every mean weighted."""
 
     def unexplained(rows: Array) -> Array:
-        counted = weights[rows]
-        total = counted.sum(axis=-1)
-        mean = (counted * truth[rows]).sum(axis=-1) / total
-        spread = (counted * (truth[rows] - mean[..., None]) ** 2).sum(axis=-1) / total
-        return np.asarray((counted * error[rows]).sum(axis=-1) / total / np.maximum(spread, np.finfo(float).tiny))
+        if weights is None:
+            left, spread = error[rows].mean(axis=-1), truth[rows].var(axis=-1)
+        else:
+            counted, total = weights[rows], weights[rows].sum(axis=-1)
+            apart = truth[rows] - ((counted * truth[rows]).sum(axis=-1) / total)[..., None]
+            left, spread = ((counted * each).sum(axis=-1) / total for each in (error[rows], apart**2))
+        return np.asarray(left / np.maximum(spread, np.finfo(float).tiny))
 
-    value = 1 - float(unexplained(np.arange(len(truth))[None])[0])
+    value = 1 - float(unexplained(np.arange(len(truth))))
+    draws = rng.integers(len(truth), size=(BOOTSTRAPS, len(truth)))
     tail = (1 - confidence) / 2
     low, high = np.quantile(1 - unexplained(draws), [tail, 1 - tail])
     nrmse = float(np.sqrt(np.average(error, weights=weights)) / span)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import NamedTuple
 
 import numpy as np
@@ -10,10 +11,9 @@ from hybrid.base.arrays import Array
 from hybrid.evaluation.attacks.retraining import Rows, coder, ordered
 from hybrid.evaluation.context import Context
 from hybrid.evaluation.engine.intervals import simultaneous
-from hybrid.evaluation.engine.threads import one_model
 from hybrid.evaluation.families import attack_with_trainings
 from hybrid.evaluation.measure import Measure, NotComputable, Outcome
-from hybrid.lab.attacks.counting_queries import forest_of
+from hybrid.lab.attacks.counting_queries import forest_chances
 from hybrid.lab.attacks.shadows import Trained, attackable, bootstraps, judged, tests
 
 NEAR = 50
@@ -50,7 +50,7 @@ def bagging_membership(context: Context) -> Outcome:
     for at in attackable(learned, tested):
         seeds = [int(seed) for seed in rng.integers(2**31, size=2)]
         label = learned.member[:, at]
-        by_tables = _probability(worlds[0], label, worlds[1], seeds[0])
+        by_tables = forest_chances(worlds[0], label, worlds[1], seeds[0])
         person = coding.rows(learned.person(at))
         parts = [np.array([_near_and_random(rows, person, rng) for rows in part]) for part in tables]
         by_rows = _row_scores(parts[0], label, parts[1], seeds[1])
@@ -82,15 +82,9 @@ def _near_and_random(rows: Rows, person: Rows, rng: np.random.Generator) -> Arra
 def _row_scores(learned: Array, label: Array, tested: Array, seed: int) -> Array:
     """Score of each tested table: nearest rows against random ones."""
     flat = [part.reshape(-1, part.shape[-1]) for part in (learned, tested)]
-    found = _probability(flat[0], np.repeat(label, learned.shape[1]), flat[1], seed).reshape(len(tested), 2, NEAR)
+    found = forest_chances(flat[0], np.repeat(label, learned.shape[1]), flat[1], seed).reshape(len(tested), 2, NEAR)
     scores: Array = found[:, 0].mean(axis=1) - found[:, 1].mean(axis=1)
     return np.round(scores, 9)  # Rounding must not break ties.
-
-
-def _probability(inputs: Array, label: Array, asked: Array, seed: int) -> Array:
-    with one_model:
-        found: Array = forest_of(seed).fit(inputs, label).predict_proba(asked)[:, 1]
-    return found
 
 
 def _worse(context: Context, learned: Trained, tested: Trained, scores: list[Scores]) -> Outcome:
@@ -111,10 +105,7 @@ def _worse(context: Context, learned: Trained, tested: Trained, scores: list[Sco
         "accuracy": float(np.mean(right)),
         "interval": "simultaneous over 2",
     }
-    chosen = made[top]
-    return Measure(
-        chosen.value, chosen.low, chosen.high, 0.5, chosen.n, chosen.details | more, chosen.excess, together=2
-    )
+    return replace(made[top], details=made[top].details | more, together=2)
 
 
 BEFORE = "membership_trained"

@@ -25,10 +25,7 @@ MIN_CANARIES = 10
 
 
 class Canaries(NamedTuple):
-    """Training records with planted secrets, and the donors of these.
-
-    Records and donors are numbers of rows; ``domain`` is the number of secrets that there are.
-    """
+    """Rows of training records with planted secrets, of the donors of these, and the number of secrets there are."""
 
     records: Array
     donors: Array
@@ -38,10 +35,7 @@ class Canaries(NamedTuple):
 
 
 def _drawn(context: Context, at: int, count: int, rng: np.random.Generator) -> Canaries | NotComputable:
-    """Random records, each with the donor of a random secret.
-
-    The secret is drawn evenly from all others than the record's own.
-    """
+    """Random records, each with the donor of a secret drawn evenly from all others than the record's own."""
     train = context.encoded("train")
     known = train.order[train.ranks[train.order, at] >= 0]
     edges = part_edges(train.numbers[:, at], BINS)
@@ -103,10 +97,7 @@ def _with_secrets(train: Table, rows: Array, donors: Array, column: str) -> Tabl
 
 
 def _recovered(context: Context, table: Table, drawn: Canaries, group: Array, column: str) -> Array:
-    """Probability that the nearest row has the planted or own secret.
-
-    Shape (n_canaries, 2): the planted secret, and the record's own.
-    """
+    """Probability that the nearest row has the planted secret, and the record's own; shape (n_canaries, 2)."""
     mine, donors = drawn.records[group], drawn.donors[group]
     people = _with_secrets(context.train, np.concatenate([mine, mine]), donors, column)
     encoding = encode([people, people.take(np.empty(0, np.int64)), table])

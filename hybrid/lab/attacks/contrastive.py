@@ -34,7 +34,7 @@ from hybrid.evaluation.engine.encoding import Encoded
 from hybrid.evaluation.engine.intervals import difference
 from hybrid.evaluation.engine.threads import one_model
 from hybrid.evaluation.families import attack, indicator
-from hybrid.evaluation.measure import Lacking, Measure, NotComputable, Outcome
+from hybrid.evaluation.measure import Measure, NotComputable, Outcome
 from hybrid.evaluation.options import TORCH_HINT
 from hybrid.evaluation.price import Price
 from hybrid.evaluation.utility.models import boosting, features, filled
@@ -134,10 +134,7 @@ SHARE = 10
 
 
 def outliers(context: Context, embedding: Embedding) -> Array:
-    """Tenth of the judged rows with the largest outlier factors, int64.
-
-    Of the rows that searches query, which of a large table are a sample.
-    """
+    """Tenth of the rows that searches query with the largest outlier factors, int64."""
     rows = context.by_content(context.asked(context.whole("table")))
     points = placed(embedding.space.encoded("table").numbers[rows])
     factors = local_outlier_factors(embedding.space.space, points)
@@ -170,10 +167,7 @@ def several_columns(context: Context, embedding: Embedding) -> Outcome:
 
 
 def one_column(context: Context, embedding: Embedding) -> Outcome:
-    """Risk of being singled out by one value of an outlier.
-
-    Values that occur once, and extremes, as in :func:`~.singling_out.singling_out_univariate`.
-    """
+    """Risk of being singled out by one value of an outlier (:func:`~.singling_out.singling_out_univariate`)."""
     index = tables_of(context).table
     every = univariate_predicates(context, index)
     about = index.find(every)[1]
@@ -194,10 +188,7 @@ def _attack(context: Context, predicates: Predicates) -> Attack | NotComputable:
 def _beside_random(
     context: Context, embedding: Embedding, name: str, attack: Callable[[Array, str], Outcome]
 ) -> Outcome:
-    """The attack on outliers, with that on any rows in its details.
-
-    ``attack`` has the rows that predicates are about and the name of a random stream.
-    """
+    """The attack on outliers, with that on any rows in its details; both have random streams of their own."""
     mine = attack(outliers(context, embedding), f"{name} of outliers")
     order, stream = context.encoded("table").order, f"{name} of any rows"
     other = context.once(stream, lambda: attack(order, stream))
@@ -207,11 +198,7 @@ def _beside_random(
 
 
 def _conjunctions(context: Context, rows: Array, widths: Sequence[int], name: str) -> Predicates:
-    """Distinct conjunctions about these rows that fit one row alone.
-
-    Over at random one of the ``widths`` numbers of columns of a random row: the category, or the interval of equal
-    width that holds the number.
-    """
+    """Distinct conjunctions that fit one row alone, over one of the ``widths`` of random columns of these rows."""
     index, rng = tables_of(context).table, context.random(name)
     p, widest = len(context.encoding.columns), max(widths)
     intervals = [_interval_ends(context, c) for c in range(p)]
@@ -233,11 +220,7 @@ def _conjunctions(context: Context, rows: Array, widths: Sequence[int], name: st
 
 
 def _interval_ends(context: Context, c: int) -> tuple[Array, Array]:
-    """Least and largest rank of the interval around each rank.
-
-    Each has a last entry for missing, -1. Categories are their own; numbers are in one of equally wide intervals of the
-    judged table's range.
-    """
+    """Least and largest rank of the interval around each rank, last of missing (-1); categories are their own."""
     count = int(context.encoding.cardinality[c])
     own = np.append(np.arange(count), -1)
     if not context.encoding.continuous[c]:
@@ -363,7 +346,8 @@ def _of_column(context: Context, column: str) -> Outcome:
     return in_space(context, partial(inferred, secret=column))
 
 
-_NEEDS: tuple[Lacking, ...] = ("control", "encoder")
+_attack_in_space = partial(attack, needs=("control", "encoder"), mechanism="embedding")
+_indicator_in_space = partial(indicator, needs=("control", "encoder"), mechanism="embedding")
 BEFORE = "privacy_score"
 PRICES = {
     "cl_singling_out": Price(searches=1.0, cells=1.5),
@@ -374,72 +358,58 @@ PRICES = {
     "cl_membership": Price(searches=1.0),
 }
 METRICS = (
-    attack(
+    _attack_in_space(
         partial(in_space, measure=several_columns),
         "singling out",
         "How much more often several values of an outlying row describe exactly one training person than one "
         "person never seen.",
         name="cl_singling_out",
         copy=1.0,
-        needs=_NEEDS,
-        mechanism="embedding",
     ),
-    attack(
+    _attack_in_space(
         partial(in_space, measure=one_column),
         "singling out",
         "How much more often one rare value of an outlying row describes exactly one training person than one "
         "person never seen.",
         name="cl_singling_out_univariate",
         copy=1.0,
-        needs=_NEEDS,
-        mechanism="embedding",
     ),
-    attack(
+    _attack_in_space(
         partial(in_space, measure=linked),
         "linkability",
         "How much more often the table links two partial records of one training person than of one person never "
         "seen, by the points of an encoder.",
         name="cl_linkability",
         copy=1.0,
-        needs=_NEEDS,
-        mechanism="embedding",
     ),
-    attack(
+    _attack_in_space(
         _of_column,
         "inference",
         "How much more often this secret is guessed right of training people than of people never seen, by the "
         "points of an encoder.",
         name="cl_inference",
-        needs=_NEEDS,
-        mechanism="embedding",
         per="declared_secret",
     ),
-    indicator(
+    _indicator_in_space(
         partial(in_space, measure=_in_its_space(dcr_share)),
         "The share of rows that lie closer to a training record than to any person never seen among the points "
         "of an encoder; .5 is chance.",
         name="cl_dcr_share",
         no_leak=0.5,
-        needs=_NEEDS,
-        mechanism="embedding",
     ),
-    indicator(
+    _indicator_in_space(
         partial(in_space, measure=_in_its_space(dcr_score)),
         "The share of rows that lie closer to a training record than real people lie to each other among the "
         "points of an encoder.",
         name="cl_dcr_score",
         low=None,
         no_leak=0.0,
-        needs=_NEEDS,
-        mechanism="embedding",
     ),
-    attack(
+    _attack_in_space(
         partial(in_space, measure=_in_its_space(membership)),
         "membership",
         "How well an attacker can find out from the points of an encoder who was in the training data; .5 is guessing.",
         name="cl_membership",
         copy=1.0,
-        needs=_NEEDS,
-        mechanism="embedding",
     ),
 )

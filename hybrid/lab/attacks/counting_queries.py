@@ -5,7 +5,6 @@ from __future__ import annotations
 import math
 from functools import partial
 from itertools import combinations
-from typing import Any
 
 import numpy as np
 
@@ -31,10 +30,7 @@ TREES, DEPTH = 100, 10
 
 
 def sets_of_columns(n_columns: int, rng: np.random.Generator) -> Array:
-    """Sets of columns as bit masks, ascending by size.
-
-    Of at most :data:`LARGEST_SET` columns; shape (n_sets,), int64.
-    """
+    """Sets of at most :data:`LARGEST_SET` columns as bit masks, ascending by size; shape (n_sets,), int64."""
     found: list[Array] = []
     for size in range(min(LARGEST_SET, n_columns) + 1):
         left = MOST_SETS - sum(map(len, found))
@@ -48,10 +44,10 @@ def sets_of_columns(n_columns: int, rng: np.random.Generator) -> Array:
 
 
 def agreement(people: Table, table: Table, columns: list[str]) -> Array:
-    """Bit masks of the columns on which rows agree with people.
+    """Bit masks of the columns on which rows agree with people; shape (n_people, n_rows), int64.
 
-    Shape (n_people, n_rows), int64. Categories and booleans agree if equal, numbers and dates if at most the person's
-    (Meeus et al. 2023, eq. 1); missing agrees with missing (METRICS D4).
+    Categories agree if equal, numbers if at most the person's (Meeus et al. 2023, eq. 1; METRICS D4), missing with
+    missing.
     """
     mask = np.zeros((len(people), len(table)), dtype=np.int64)
     for bit, name in enumerate(columns):
@@ -108,12 +104,10 @@ def counting_queries(context: Context) -> Outcome:
     columns, sets = queries(context)
     shadow, test = shadows(context), tests(context)
     seen = [part.observed(partial(_observe, columns, sets)) for part in (shadow, test)]
-    scores = []
-    for at in attackable(shadow, test):
-        forest = forest_of(int(rng.integers(2**31)))
-        with one_model:
-            forest.fit(seen[0][:, at], shadow.member[:, at])
-            scores.append((at, forest.predict_proba(seen[1][:, at])[:, 1]))
+    scores = [
+        (at, forest_chances(seen[0][:, at], shadow.member[:, at], seen[1][:, at], int(rng.integers(2**31))))
+        for at in attackable(shadow, test)
+    ]
     outcome = judged(context, shadow, test, scores, context.options.confidence)
     if isinstance(outcome, Measure):
         outcome.details.update({"queries": len(sets), "columns": columns})
@@ -127,11 +121,13 @@ def queries(context: Context) -> tuple[list[str], Array]:
     return columns, sets_of_columns(len(columns), rng)
 
 
-def forest_of(seed: int) -> Any:
-    """Random forest of the attacks on single people (Meeus et al. 2023)."""
+def forest_chances(inputs: Array, label: Array, asked: Array, seed: int) -> Array:
+    """Probability that a label is True, by the random forest of the attacks on single people (Meeus et al. 2023)."""
     from sklearn.ensemble import RandomForestClassifier
 
-    return RandomForestClassifier(TREES, max_depth=DEPTH, random_state=seed, n_jobs=-1)
+    forest = RandomForestClassifier(TREES, max_depth=DEPTH, random_state=seed, n_jobs=-1)
+    with one_model:
+        return np.asarray(forest.fit(inputs, label).predict_proba(asked)[:, 1])
 
 
 BEFORE = "target_attention"

@@ -12,10 +12,9 @@ from hybrid.evaluation.attacks.outcome import attacked, measured
 from hybrid.evaluation.attacks.retraining import by_frequency, ordered, places
 from hybrid.evaluation.context import Context
 from hybrid.evaluation.engine.encoding import in_parts, part_edges
-from hybrid.evaluation.engine.threads import one_model
 from hybrid.evaluation.families import attack_with_trainings
 from hybrid.evaluation.measure import NotComputable, Outcome
-from hybrid.lab.attacks.counting_queries import agreement, forest_of, queries, query_shares
+from hybrid.lab.attacks.counting_queries import agreement, forest_chances, queries, query_shares
 from hybrid.lab.attacks.shadows import Trained, attackable, shadows, tests
 from hybrid.table import Table
 from hybrid.table.codings import numbers_of
@@ -95,10 +94,7 @@ def inference_queries(context: Context, column: str) -> Outcome:
 
 
 def _observed(part: Trained, choices: Possible, column: str, columns: list[str], asking: Array) -> Array:
-    """Query answers about every person with every possible secret.
-
-    Shape (n, people, n_values, n_sets), float32.
-    """
+    """Answers about every person with every possible secret; shape (n, people, n_values, n_sets), float32."""
     bit = columns.index(column)
 
     def observe(people: Table, table: Table) -> Array:
@@ -111,10 +107,7 @@ def _observed(part: Trained, choices: Possible, column: str, columns: list[str],
 
 
 def _standardized(learned: Array, member: Array, tried: Array, row: float) -> tuple[Array, Array]:
-    """Answers in standard deviations of those of shadow models without the person.
-
-    The least deviation is one row's share. The mean of all answers comes last.
-    """
+    """Answers in deviations (at least one row) of those of shadow models without the person; their mean comes last."""
     out = learned[~member]
     center, scale = out.mean(axis=0), np.maximum(out.std(axis=0), row)
     parts = [(answers - center) / scale for answers in (learned, tried)]
@@ -123,14 +116,8 @@ def _standardized(learned: Array, member: Array, tried: Array, row: float) -> tu
 
 
 def _guesses(inputs: Array, label: Array, asked: Array, seed: int) -> Array:
-    """Probability that each possible secret is guessed.
-
-    The most likely one, one of them by chance where several are. ``asked``: (n, n_values, n_sets); result (n,
-    n_values).
-    """
-    with one_model:
-        forest = forest_of(seed).fit(inputs, label)
-        likely = np.round(forest.predict_proba(asked.reshape(-1, asked.shape[-1]))[:, 1], 9)
+    """Probability that each possible secret is guessed, the most likely or one of these; (n, n_values)."""
+    likely = np.round(forest_chances(inputs, label, asked.reshape(-1, asked.shape[-1]), seed), 9)
     likely = likely.reshape(asked.shape[:2])
     best = likely == likely.max(axis=1, keepdims=True)
     return np.asarray(best / best.sum(axis=1, keepdims=True))

@@ -94,10 +94,7 @@ Step = Literal["shadows", "tests", "bootstraps"]
 
 @dataclass(frozen=True)
 class Trained:
-    """Synthetic tables of n trainings, and who was in.
-
-    Columns with a declared order are numbers, the places of their values.
-    """
+    """Synthetic tables of n trainings, columns with a declared order as places, and who was in."""
 
     tables: tuple[Table, ...]
     member: Array

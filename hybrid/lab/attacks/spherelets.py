@@ -29,11 +29,7 @@ MOST_ROWS = 500
 
 
 class Spherelets(NamedTuple):
-    """Spheres fitted to n sets of points in D dimensions.
-
-    ``means`` and ``centres`` (n, D), ``planes`` (n, D, d + 1) orthonormal directions, ``radii`` (n,), and ``errors``
-    (n,), mean squared distance of the points to the sphere.
-    """
+    """Spheres of n sets of points in D dimensions, their planes (n, D, d + 1), and mean squared distances to them."""
 
     means: Array
     planes: Array
@@ -65,11 +61,7 @@ def spherelets(points: Array) -> Spherelets:
 
 
 def spherelet_distances(first: Spherelets, second: Spherelets) -> Array:
-    """Distance of each pair of spherelets, 0 for equal points.
-
-    Shape (n,). Euclidean distance of the means plus mean radius times the largest principal angle of the planes, in
-    radians.
-    """
+    """Distance of the means plus mean radius times the largest angle (radians) of the planes; 0 for equal points."""
     cosines = np.linalg.svd(np.swapaxes(first.planes, 1, 2) @ second.planes, compute_uv=False)
     angles = np.arccos(np.clip(cosines.min(axis=1), -1, 1))
     return np.asarray(np.linalg.norm(first.means - second.means, axis=1) + (first.radii + second.radii) / 2 * angles)

@@ -29,11 +29,7 @@ HELD_BACK = 0.1
 
 
 class Nearest(NamedTuple):
-    """The person and the rows nearest to it, in n tables.
-
-    ``codes`` (n, rows, q), int: as in :class:`~hybrid.evaluation.attacks.retraining.Rows`; ``numbers`` (n, rows, m),
-    float32; ``there`` (n, rows), bool: False for padding. The person is the first row.
-    """
+    """The person, which is the first row, and the rows nearest to it in n tables; ``there`` is False for padding."""
 
     codes: Array
     numbers: Array
@@ -77,7 +73,6 @@ def fitted_scores(learned: Nearest, member: Array, asked: Nearest, codes: int, s
     """Probability of membership in each asked table, by a network fitted to tables with the person and without.
 
     Binary cross-entropy, Adamax; a tenth of the tables is held back, and the weights with their least loss are kept.
-    The seed decides weights, dropout, batches and the tables held back.
     """
     import torch
 
@@ -157,12 +152,7 @@ def target_attention(context: Context) -> Outcome:
 
 
 def nearest(rows: Rows, times: Array, person: Rows) -> tuple[Rows, Array]:
-    """The person, then the rows nearest to it.
-
-    With multiplicity and distance of each.
-
-    Shapes (n, ...) and (n, 2), n at most :data:`NEAREST` + 1. The person has multiplicity 1 and distance 0.
-    """
+    """The person, then at most :data:`NEAREST` rows nearest to it, with multiplicity and distance of each."""
     distances = rows.distances_to(person)
     chosen = np.argsort(np.round(distances, 9), kind="stable")[:NEAREST]
     near = rows.take(chosen)

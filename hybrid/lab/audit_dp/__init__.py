@@ -36,23 +36,11 @@ def audit_privacy(
     seed: int = 0,
     progress: Progress = silent,
 ) -> PrivacyAudit:
-    """Attack the walk of a configuration that states differential privacy.
+    """Attack the walk of a configuration that states differential privacy, whose records are read for columns alone.
 
-    Parameters
-    ----------
-    config : RunConfig
-        Its records are read for their columns alone; the tables of the attacks hold canaries.
-    canaries : int
-        Most canaries of the one run, 10 or more; as many as the columns have combinations of values or labels.
-    runs : int
-        Runs of the whole walk on each table of a game, 20 or more; the first half chooses the event.
-    draws : int
-        Plays on each part of the account, of ``privacy.mode: dp`` or of a generator, 1000 or more; 1/25 of it where
-        a play is a call of its own.
-    confidence : float
-        Of all bounds together, in (0, 1).
-    seed : int
-        Of the audit's own draws and of the walk's, but for its noise, which no seed repeats.
+    ``canaries``: most of the one run, 10 or more. ``runs`` of the whole walk on each table of a game, 20 or more, of
+    which the first half chooses the event. ``draws``: plays on each part of an account, 1000 or more; 1/25 of it where
+    a play is a call of its own. ``confidence`` of all bounds together. No ``seed`` repeats the walk's noise.
     """
     if canaries < 10 or runs < 20 or draws < 1000 or not 0 < confidence < 1:
         raise ConfigError(

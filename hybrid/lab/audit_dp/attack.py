@@ -2,21 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Iterator, Sequence
 from dataclasses import asdict, dataclass
 from typing import Any, Literal
 
 import numpy as np
 
 from hybrid.base.arrays import Array, Codes, Counts, Mask, Numbers
-from hybrid.privacy.auditing import epsilon_between, rho_between, shares_of_game
+from hybrid.privacy.auditing import epsilon_between, epsilon_of_guesses, rho_between, shares_of_game
 
 _THRESHOLDS = np.linspace(0, 1, 65)
 """Quantiles of a fact that are looked at as thresholds."""
 
 Quantity = Literal["epsilon", "rho"]
-Bound = Callable[[Array, Array], Array]
-"""Lower bounds of what is stated, from bounds of the two frequencies of events."""
 
 
 def first_distinct(rows: Codes, most: int) -> Codes:
@@ -47,13 +45,10 @@ class BudgetAttack:
     quantity: Quantity
     """What is bounded: epsilon at ``delta``, or rho of zero-concentrated differential privacy but for ``delta``."""
     stated: float
-    """The stated bound."""
     delta: float
-    """Of the statement."""
     lower: float
     """The quantity is at least this, with the audit's confidence."""
     detail: str
-    """Counts behind the bound."""
 
     @property
     def refutes(self) -> bool:
@@ -81,10 +76,7 @@ class PrivacyAudit:
 
 @dataclass(frozen=True)
 class Event:
-    """A fact at or above a threshold, or below it.
-
-    ``more``: position of the table on which it was more frequent (0: with the canary).
-    """
+    """A fact at or above a threshold, or below it, and the table on which it was more frequent (0: with the canary)."""
 
     fact: int
     threshold: float
@@ -94,17 +86,6 @@ class Event:
     def count(self, facts: Array) -> int:
         """Runs in which it occurs, of facts (n_runs, n_facts)."""
         return int(((facts[:, self.fact] >= self.threshold) == self.above).sum())
-
-
-@dataclass(frozen=True)
-class Tally:
-    """Counts of an event that other runs chose."""
-
-    hits: tuple[int, int]
-    runs: tuple[int, int]
-    """Runs with the event and all runs: on the table where it was expected more often, and on the other."""
-    detail: str
-    """The same in words."""
 
 
 @dataclass(frozen=True)
@@ -122,28 +103,30 @@ class StatedBound:
     def beside(self, name: str, lower: float, detail: str) -> BudgetAttack:
         return BudgetAttack(name, self.quantity, self.value, self.delta, lower, detail)
 
-    def after(self, name: str, tally: Tally, confidence: float) -> BudgetAttack:
-        """Result of a game, whose event was counted."""
-        lower = float(self.between(*shares_of_game(tally.hits, tally.runs, confidence)))
-        return self.beside(name, lower, tally.detail)
+    def of_guesses(self, canaries: int, made: int, right: int, confidence: float) -> BudgetAttack:
+        """Result of guesses about canaries of one run."""
+        lower = epsilon_of_guesses(canaries, made, right, self.delta, confidence)
+        return self.beside("one run", lower, f"{right} of {made} guesses right, {canaries} canaries")
 
 
-def play(sides: tuple[Array, Array], bound: Bound, confidence: float) -> Tally:
-    """Choose an event on the first halves of the runs, and count it on the others.
+def play(
+    name: str, sides: tuple[Array, Array], stated: Sequence[StatedBound], chooses: StatedBound, confidence: float
+) -> Iterator[BudgetAttack]:
+    """Results of a game, from facts of runs with the canary and without it, (n_runs, n_facts).
 
-    Of the runs on the table with the canary, and on the one without it: facts, shapes (n_runs, n_facts), two runs or
-    more.
+    One bound chooses an event on the first halves of the runs; it is counted on the others.
     """
     middles = [len(side) // 2 for side in sides]
-    event = _best((sides[0][: middles[0]], sides[1][: middles[1]]), bound, confidence)
+    event = _best((sides[0][: middles[0]], sides[1][: middles[1]]), chooses, confidence)
     left = [side[middle:] for side, middle in zip(sides, middles, strict=True)]
     hits, runs = [event.count(side) for side in left], [len(side) for side in left]
     one, other = event.more, 1 - event.more
+    shares = shares_of_game((hits[one], hits[other]), (runs[one], runs[other]), confidence)
     detail = f"{hits[0]} of {runs[0]} with, {hits[1]} of {runs[1]} without the canary"
-    return Tally((hits[one], hits[other]), (runs[one], runs[other]), detail)
+    yield from (bound.beside(name, float(bound.between(*shares)), detail) for bound in stated)
 
 
-def _best(sides: tuple[Array, Array], bound: Bound, confidence: float) -> Event:
+def _best(sides: tuple[Array, Array], bound: StatedBound, confidence: float) -> Event:
     """Event with the greatest lower bound, then the largest difference."""
     best: tuple[tuple[float, float], Event] | None = None
     runs = len(sides[0]), len(sides[1])
@@ -155,7 +138,7 @@ def _best(sides: tuple[Array, Array], bound: Bound, confidence: float) -> Event:
             hits = above if is_above else [n - counts for n, counts in zip(runs, above, strict=True)]
             for more in (0, 1):
                 ordered, of = (hits[more], hits[1 - more]), (runs[more], runs[1 - more])
-                found = bound(*shares_of_game(ordered, of, confidence))
+                found = bound.between(*shares_of_game(ordered, of, confidence))
                 gaps = _gaps(ordered, of)
                 at = int(np.lexsort((gaps, found))[-1])
                 score = float(found[at]), float(gaps[at])

@@ -22,7 +22,6 @@ from hybrid.lab.audit_dp.attack import BudgetAttack, StatedBound, first_distinct
 from hybrid.pipeline.amplification import epsilon_for
 from hybrid.pipeline.sampled_labels import DELTAS
 from hybrid.pipeline.table_run import TableRun
-from hybrid.privacy.auditing import epsilon_of_guesses
 from hybrid.table import DTYPES, Table
 
 _ABOVE_FLOOR = (1.25, 4.0)
@@ -45,10 +44,11 @@ def attack_labels(
     points = list(_points(walk))
     tables = list(_pairs(walk, rng))
     error = (1 - confidence) / (len(tables) + 1)
+    least = min(points, key=lambda point: point.delta)
     yield from _one_run(walk, points, canaries, 1 - error / len(points), rng)
     for at, (name, canary, others) in enumerate(tables):
         progress("audit game", at, len(tables))
-        yield from _game(walk, name, canary, others, points, runs, 1 - error, rng)
+        yield from play(name, _sides(walk, canary, others, runs, rng), points, least, 1 - error)
 
 
 @dataclass(frozen=True)
@@ -115,9 +115,7 @@ def _one_run(
     made = walk.cells(walk.release(table[rng.permutation(len(table))], int(rng.integers(2**31))))
     half = max(len(each) // 4, 1)
     right = n_right(present, n_equal(made, walk.cells(each)) + rng.random(len(each)) / 2, half)
-    for point in points:
-        lower = epsilon_of_guesses(len(each), 2 * half, right, point.delta, confidence)
-        yield point.beside("one run", lower, f"{right} of {2 * half} guesses right, {len(each)} canaries")
+    yield from (point.of_guesses(len(each), 2 * half, right, confidence) for point in points)
 
 
 def _pairs(walk: _Walk, rng: np.random.Generator) -> Iterator[tuple[str, Array, Array]]:
@@ -141,24 +139,14 @@ def _twin(walk: _Walk, canary: Array, rng: np.random.Generator) -> Array:
     return drawn[np.flatnonzero(same)[0]] if same.any() else canary
 
 
-def _game(
-    walk: _Walk,
-    name: str,
-    canary: Array,
-    others: Array,
-    points: Sequence[StatedBound],
-    runs: int,
-    confidence: float,
-    rng: np.random.Generator,
-) -> Iterator[BudgetAttack]:
+def _sides(walk: _Walk, canary: Array, others: Array, runs: int, rng: np.random.Generator) -> tuple[Array, Array]:
+    """Facts of runs with the canary and without it; shape (n_runs, n_facts)."""
     with_canary = np.concatenate([others, canary[None]])
     facts, facts_without = (
         np.array([_facts(walk, walk.release(table, int(rng.integers(2**31))), canary) for _ in range(runs)])
         for table in (with_canary, others)
     )
-    least = min(points, key=lambda point: point.delta)
-    tally = play((facts, facts_without), least.between, confidence)
-    yield from (point.after(name, tally, confidence) for point in points)
+    return facts, facts_without
 
 
 def _facts(walk: _Walk, made: Array, canary: Array) -> tuple[int, int, int]:

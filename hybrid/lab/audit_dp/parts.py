@@ -55,15 +55,11 @@ class Played:
     """With the canary, and without it; shape (n_plays, n_facts)."""
     rho: float
     delta: float = 0.0
-    """Of the account."""
 
 
 @dataclass(frozen=True)
 class _Setting:
-    """Budget and limits that a game is played with.
-
-    ``options``: how domains are found; None where the generator has listed ones.
-    """
+    """Budget and limits of a game, and how domains are found; None where the generator has listed ones."""
 
     stated: Stated
     options: PrivacyOptions | None
@@ -94,10 +90,7 @@ class _Setting:
 def attack_parts(
     walk: Walk, draws: int, confidence: float, rng: np.random.Generator, progress: Progress
 ) -> Iterator[BudgetAttack]:
-    """Attack every part; arguments as of :func:`hybrid.lab.audit_dp.audit_privacy`.
-
-    Of a generator with a budget of its own, its counts and choices.
-    """
+    """Attack every part of an account, or the counts and choices of a generator with a budget of its own."""
     own = _Setting(walk.stated, walk.config.privacy, draws, rng)
     settings = [own]
     if own.stated.epsilon < _LOUD:
@@ -109,8 +102,7 @@ def attack_parts(
         progress("audit parts", at, len(games))
         played = PARTS[name](setting)
         paid = StatedBound("rho", played.rho, played.delta)
-        tally = play(played.facts, paid.between, 1 - error)
-        yield paid.after(f"{name}, epsilon {setting.stated.epsilon:g}", tally, 1 - error)
+        yield from play(f"{name}, epsilon {setting.stated.epsilon:g}", played.facts, [paid], paid, 1 - error)
 
 
 def number_of_rows(setting: _Setting) -> Played:

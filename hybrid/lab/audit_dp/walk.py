@@ -47,10 +47,7 @@ class Letters:
         return self.values.reindex(codes).reset_index(drop=True)
 
     def nearest(self, drawn: pd.Series) -> Codes:
-        """Position of the value next to each drawn one.
-
-        A category equals its value or has position -1, as the missing value.
-        """
+        """Position of the value next to each drawn one; -1 for a category that is none of them, and missing."""
         if not self.column.kind.is_continuous:
             plain = drawn.astype(object).where(drawn.notna(), None)
             codes: Codes = pd.Index(self.values, dtype=object).get_indexer(pd.Index(plain, dtype=object))
@@ -67,10 +64,7 @@ class Letters:
 
 
 def declared_letters(schema: Schema, options: PrivacyOptions, listed: Mapping[str, Array]) -> tuple[Letters, ...]:
-    """Values of each column of a private table.
-
-    Of the listed ones, between the bounds, or made up where categories are searched for.
-    """
+    """Values of each column of a private table: listed, between bounds, or made up where categories are searched."""
     return tuple(
         Letters(column, _declared(column, options.columns.get(column.name, KnownColumn()), listed)) for column in schema
     )
@@ -107,10 +101,7 @@ def _some(values: pd.Series, kind: Kind) -> pd.Series:
 
 
 def as_frame(schema: Schema, letters: Sequence[Letters], codes: Codes, persons: Codes) -> pd.DataFrame:
-    """Table of canaries in the columns of a source.
-
-    Identifiers of the schema name the person; ``codes`` are positions of values, shape (n_rows, n_letters).
-    """
+    """Table of canaries in the columns of a source, whose identifiers name the person; codes (n_rows, n_letters)."""
     values = {one.column.name: one.take(column) for one, column in zip(letters, codes.T, strict=True)}
     for column in schema.having(Role.IDENTIFIER):
         number = schema[column].kind.is_number
@@ -124,7 +115,6 @@ class Stated:
 
     epsilon: float
     delta: float
-    """For one person more or less."""
     rho: float | None = None
     """Budget in zero-concentrated differential privacy, which holds but for ``rho_delta``; None: there is none."""
     rho_delta: float = 0.0
@@ -135,6 +125,12 @@ class Stated:
     """Rows that a game draws; None: as configured, and their number is a fact."""
     protects_missing: bool = True
     """Whether it covers if a column has missing values."""
+
+    @property
+    def bounds(self) -> list[StatedBound]:
+        """The statement in epsilon, and in rho if there is one."""
+        rho = [] if self.rho is None else [StatedBound("rho", self.rho, self.rho_delta)]
+        return [StatedBound("epsilon", self.epsilon, self.delta), *rho]
 
 
 _OTHERS = 40
@@ -162,15 +158,11 @@ class Pair:
     canary: Codes
     """Position of each value, -1 if missing; shape (n_columns,)."""
     rows: int
-    """Rows of the canary."""
 
 
 @dataclass(frozen=True)
 class Walk:
-    """The audited walk, from a table of canaries to what is released.
-
-    ``schema``: all columns of the source.
-    """
+    """The audited walk, from a table of canaries with the source's columns to what is released."""
 
     config: RunConfig
     schema: Schema
@@ -178,10 +170,7 @@ class Walk:
     stated: Stated
 
     def release(self, codes: Codes, persons: Codes, seed: int, rows: int | None = None) -> Table | None:
-        """Released table of these records.
-
-        With as many rows as configured or as given. None where the run ends without a table.
-        """
+        """Released table of these records with so many rows (as configured); None where the run ends without."""
         changes: dict[str, Any] = {"split": self.config.split.model_copy(update={"control": 0.0})}
         if rows is not None:
             changes["synthesize"] = self.config.synthesize.model_copy(update={"rows": rows})
@@ -219,7 +208,7 @@ def _pairs(walk: Walk) -> Iterator[Pair]:
 
 
 def _game(walk: Walk, pair: Pair, runs: int, confidence: float, rng: np.random.Generator) -> Iterator[BudgetAttack]:
-    stated, n = walk.stated, len(pair.others)
+    n = len(pair.others)
     persons = np.arange(n)
     tables = (
         (np.concatenate([pair.others, np.repeat(pair.canary[None], pair.rows, axis=0)]), [*persons, *[n] * pair.rows]),
@@ -229,18 +218,11 @@ def _game(walk: Walk, pair: Pair, runs: int, confidence: float, rng: np.random.G
         np.array([_facts(walk, codes, np.array(of), pair.canary, int(rng.integers(2**31))) for _ in range(runs)])
         for codes, of in tables
     ]
-    bounds = [StatedBound("epsilon", stated.epsilon, stated.delta)]
-    if stated.rho is not None:
-        bounds.append(StatedBound("rho", stated.rho, stated.rho_delta))
-    tally = play((facts[0], facts[1]), bounds[-1].between, confidence)
-    yield from (bound.after(pair.name, tally, confidence) for bound in bounds)
+    return play(pair.name, (facts[0], facts[1]), walk.stated.bounds, walk.stated.bounds[-1], confidence)
 
 
 def _facts(walk: Walk, codes: Codes, persons: Codes, canary: Codes, seed: int) -> Numbers:
-    """Rows released, copies of the canary, and for each column three facts.
-
-    Rows like the canary, rows unlike the first person, and if the canary's category is known.
-    """
+    """Rows and copies released, and per column: rows like the canary, unlike the first person, and a known category."""
     made = walk.release(codes, persons, seed, walk.stated.draws)
     if made is None:
         return np.full(2 + 3 * len(walk.letters), -1.0)
@@ -253,11 +235,7 @@ def _facts(walk: Walk, codes: Codes, persons: Codes, canary: Codes, seed: int) -
 
 
 def _one_run(walk: Walk, canaries: int, confidence: float, rng: np.random.Generator) -> BudgetAttack:
-    """Guess which canaries were in the table of a single run.
-
-    Other runs, made before, decide what a canary's score is and about how many is guessed.
-    """
-    stated = walk.stated
+    """Guess which canaries were in the table of one run; runs before it decide scores, and how many are guessed."""
     drawn = _random(walk, 20 * canaries, rng)
     each = drawn[first_distinct(drawn, canaries)]
     pilots = [_played(walk, each, rng) for _ in range(_PILOTS)]
@@ -269,15 +247,13 @@ def _one_run(walk: Walk, canaries: int, confidence: float, rng: np.random.Genera
     def evidence(share: float) -> tuple[float, float]:
         right = sum(n_right(present, facts @ weights, side(share)) for present, facts in pilots)
         known = len(each) * len(pilots), 2 * side(share) * len(pilots), right
-        lower = epsilon_of_guesses(*known, stated.delta, confidence)
-        return lower, -guesses_p_value(*known, 0.0, stated.delta)
+        lower = epsilon_of_guesses(*known, walk.stated.delta, confidence)
+        return lower, -guesses_p_value(*known, 0.0, walk.stated.delta)
 
     present, facts = _played(walk, each, rng)
     guessed = side(max(_GUESSED, key=evidence))
-    right, made = n_right(present, facts @ weights, guessed), 2 * guessed
-    lower = epsilon_of_guesses(len(each), made, right, stated.delta, confidence)
-    detail = f"{right} of {made} guesses right, {len(each)} canaries"
-    return BudgetAttack("one run", "epsilon", stated.epsilon, stated.delta, lower, detail)
+    right = n_right(present, facts @ weights, guessed)
+    return walk.stated.bounds[0].of_guesses(len(each), 2 * guessed, right, confidence)
 
 
 def _random(walk: Walk, n: int, rng: np.random.Generator) -> Codes:
@@ -285,11 +261,7 @@ def _random(walk: Walk, n: int, rng: np.random.Generator) -> Codes:
 
 
 def _played(walk: Walk, each: Codes, rng: np.random.Generator) -> tuple[Mask, Numbers]:
-    """One run, with each canary or without it.
-
-    Presence (n,) and facts (n, n_facts): how much more often than the other people alone explain the canary's values,
-    and pairs of them, were released.
-    """
+    """One run: who was in, and how much more often than others explain each canary's values, and pairs, came out."""
     present = rng.random(len(each)) < 0.5
     others = _random(walk, _OTHERS_PER_VALUE * max(len(one.values) for one in walk.letters), rng)
     used = np.repeat(np.flatnonzero(present), walk.stated.rows)
@@ -349,10 +321,7 @@ def _of_mode(pipeline: TableRun, options: PrivacyOptions) -> Walk:
 
 
 def _of_generator(pipeline: TableRun) -> Walk:
-    """The walk of a generator with a budget of its own.
-
-    The number of records counts as public there, and so does which columns have missing values.
-    """
+    """The walk of a generator with its own budget: public are the number of records and which columns have gaps."""
     config, schema = pipeline.config, pipeline.table.schema
     learned = schema.without_identifiers()
     budget = stated_budget(config)

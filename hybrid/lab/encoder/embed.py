@@ -67,11 +67,7 @@ class Embedding:
 
 
 class _Embedded(Context):
-    """Context whose distances are those between an encoder's points.
-
-    Samples, parts and random streams are those of the context it was made from, so that a metric differs by its space
-    alone.
-    """
+    """Context whose distances are those between an encoder's points; samples and random streams are its source's."""
 
     def __init__(self, context: Context, encoder: Encoder) -> None:
         super().__init__(
@@ -108,11 +104,7 @@ def placed(points: Array) -> Columns:
 
 
 def nearest_groups(references: Array, queries: Array) -> tuple[Array, Array]:
-    """Groups of references at one point (:meth:`Encoder.points`), and the group nearest to each query.
-
-    Rows in one group are tied for every query. Of equally near groups, which rounding rarely leaves, that of the lowest
-    reference.
-    """
+    """Groups of references at one point, and the group (of equally near ones the first) nearest to each query."""
     scaled = np.rint((references + 1) * 10**DIGITS).astype(np.int64)
     _, first, group = np.unique(row_keys([scaled])[0], return_index=True, return_inverse=True)
     found = nearest(sphere(references.shape[1]), placed(queries), placed(references[first]))[1]
@@ -120,10 +112,7 @@ def nearest_groups(references: Array, queries: Array) -> tuple[Array, Array]:
 
 
 def trained(context: Context) -> tuple[Embedding, ...]:
-    """Embeddings of the judged table by trained encoders, once per context.
-
-    ImportError without torch.
-    """
+    """Embeddings of the judged table by trained encoders, once per context; ImportError without torch."""
     return context.once("trained encoders", lambda: tuple(_trained(context)))
 
 
@@ -191,11 +180,7 @@ def checked(encoder: Encoder, records: Encoded, options: EncoderOptions, seed: i
 
 
 def loss(similar: Array, temperature: float) -> float:
-    """Contrastive loss of similarities, shape (n, n), in nats.
-
-    Mean cross-entropy of recognizing each record's second point among all by the first, and the first by the second
-    (InfoNCE; van den Oord et al. 2018).
-    """
+    """Contrastive loss of similarities in nats, both ways (InfoNCE; van den Oord et al. 2018); shape (n, n)."""
     from scipy.special import logsumexp
 
     logits = similar / temperature

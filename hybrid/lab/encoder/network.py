@@ -25,11 +25,7 @@ MOST = 8.0
 
 
 class Coded(NamedTuple):
-    """Records as a network reads them.
-
-    ``numbers`` (n, a) float64, standardized, 0 where hidden or missing; ``absent`` (n, a) float64, 1 there; ``tokens``
-    (n, b) int64.
-    """
+    """Records as a network reads them: standardized numbers, 1 where they are absent, and tokens."""
 
     numbers: Array
     absent: Array
@@ -84,10 +80,7 @@ def inputs_of(encoding: Encoding, table: Encoded) -> InputScales:
 
 
 def random_masks(n: int, p: int, rng: np.random.Generator) -> Array:
-    """Random masks of n records; True for values that are shown.
-
-    Of p columns 1 to p - 1 are hidden, each number of them as often, and at random which.
-    """
+    """Random masks, True for what is shown: 1 to p - 1 of p columns are hidden, each number as often."""
     hidden = rng.integers(1, p, size=n)
     place = np.argsort(np.argsort(rng.random((n, p)), axis=1), axis=1)
     return np.asarray(place >= hidden[:, None])
@@ -134,10 +127,10 @@ def _gelu(x: Array) -> Array:
 
 
 def untrained(inputs: InputScales, options: EncoderOptions, seed: int) -> Network:
-    """The network with random weights.
+    """The network with random weights, as PyTorch begins: standard normal embeddings, layers uniform in 1/sqrt(inputs).
 
-    Embeddings are standard normal, linear layers uniform within 1/sqrt(inputs), as PyTorch begins. Every column has a
-    random stream of its own, so that one more category in a column leaves the other columns' weights as they are.
+    Every column has a random stream of its own, so that one more category leaves the other columns' weights as they
+    are.
     """
     widths = [_category_width(len(known), options) for known in inputs.known]
     tables = [
