@@ -22,6 +22,7 @@ if _typing.TYPE_CHECKING:
     from hybrid.comparison import compare
     from hybrid.estimates import Estimates, combine, estimate
     from hybrid.hierarchy import Hierarchy
+    from hybrid.jobs.audit import Audit
     from hybrid.jobs.release import release
     from hybrid.jobs.start import run
     from hybrid.pipeline.config import RunConfig, load_config
@@ -30,7 +31,7 @@ if _typing.TYPE_CHECKING:
     from hybrid.publication.certificate import Acceptance
     from hybrid.python.anonymization import Anonymized, anonymize
     from hybrid.python.anonymizer import Anonymizer
-    from hybrid.python.audits import Audit, audit
+    from hybrid.python.audits import audit
     from hybrid.python.checks import check, trade_off
     from hybrid.python.mocks import Mock, mock
     from hybrid.python.synthesis import Synthesis, synthesize
@@ -55,7 +56,7 @@ _HOME = {
     "Synthesis": "hybrid.python.synthesis",
     "Anonymized": "hybrid.python.anonymization",
     "Anonymizer": "hybrid.python.anonymizer",
-    "Audit": "hybrid.python.audits",
+    "Audit": "hybrid.jobs.audit",
     "Draft": "hybrid.pipeline.draft",
     "RunConfig": "hybrid.pipeline.config",
     "Pipeline": "hybrid.pipeline.pipeline",
