@@ -161,9 +161,9 @@ class Audit(NotebookResult):
         return f"{self.verdict._repr_html_()}<ul>{notes}</ul>"
 
     def save(self, folder: Path | str) -> Path:
-        """Write evaluation and report, as ``hybrid audit --out`` does, and give the folder; of linked tables a page for each.
+        """Write evaluation and report, of linked tables a page for each; gives the folder.
 
-        An earlier audit there is replaced, other files are refused.
+        As ``hybrid audit --out`` does: an earlier audit there is replaced, other files are refused.
         """
         out = Path(folder)
         measured = self.evaluation.metrics
