@@ -33,7 +33,7 @@ from hybrid.jobs.places import Places
 from hybrid.jobs.release import Candidate, read_candidate, refuse_unreleasable, write_candidate
 from hybrid.jobs.report_inputs import keep_source_statistics, source_statistics
 from hybrid.jobs.run import keep_private_details
-from hybrid.operations.deliver import DeliverOptions, Delivery, NotDelivered
+from hybrid.operations.deliver import Deliveries, DeliverOptions, NotDelivered
 from hybrid.operations.drift import DriftFinding, compare_tables, find_baseline
 from hybrid.operations.notify import Notice, Outcome, post
 from hybrid.pipeline.config import RunConfig
@@ -133,7 +133,7 @@ class Night:
         """
         self.places.check_writable()
         self._check_releases()
-        delivery = delivery_of(self.pipeline.config)
+        delivery = deliveries_of(self.pipeline.config)
         delivery.check(self.places.releases)
         delivery.recall(self.name, self.places.work)
         refuse_unreleasable(self.pipeline)
@@ -343,7 +343,7 @@ def deliver_latest(config: RunConfig, places: Places) -> tuple[str | None, list[
         raise ConfigError("the config names no place to deliver to", hint="set nightly.deliver.folder or .sql")
     newest = newest_own(places.releases, Ledger(places.work), config.name)
     if newest is None:
-        delivery_of(config).recall(config.name, places.work)
+        deliveries_of(config).recall(config.name, places.work)
         return None, []
     return newest.path.name, deliver_own(newest.path, config, places)
 
@@ -356,11 +356,11 @@ def deliver_own(release: Path, config: RunConfig, places: Places) -> list[str]:
     problems = verify_own(release, Ledger(places.work))
     if problems:
         raise VerificationError(Problem(f"{release.name}: {one.message}; not delivered", one.hint) for one in problems)
-    return delivery_of(config).deliver(release, places.work)
+    return deliveries_of(config).deliver(release, places.work)
 
 
-def delivery_of(config: RunConfig) -> Delivery:
-    return Delivery(config.nightly.deliver, config.sources, config.folder)
+def deliveries_of(config: RunConfig) -> Deliveries:
+    return Deliveries(config.nightly.deliver, config.sources, config.folder)
 
 
 def _of_held_run(held: HeldRun) -> NightDecision:

@@ -119,8 +119,8 @@ class _Target:
 
 
 @dataclass(frozen=True)
-class Delivery:
-    """Delivery of the releases of one data set."""
+class Deliveries:
+    """The releases of one data set, brought to all targets."""
 
     options: DeliverOptions
     sources: Mapping[str, DataOptions]
