@@ -19,7 +19,7 @@ def evaluate(train: str, control: str | None, synthetic: str, config: str | None
     options = audit_config(config_path, Path(train), beside=three[1:])
     league = None if trust is None else load_trust(Path(trust))
     judged = judge_tables(read_audit(*three, options), options, league=league)
-    judged.write(Path(out))
+    judged.save(Path(out))
     report = Path(out) / "report.html"
     publish_artifacts("audit", f"verdict: {judged.verdict.status}", report)
     return str(report)

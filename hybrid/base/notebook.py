@@ -1,9 +1,13 @@
-"""Results in a notebook: the names that its completion lists, and the text that it shows."""
+"""Results in a notebook: the names that its completion lists, and the text or the page that it shows."""
 
 from __future__ import annotations
 
+from dataclasses import dataclass, field
 from html import escape
+from pathlib import Path
 from typing import ClassVar
+
+from hybrid.base.atomic import write_text
 
 
 class NotebookResult:
@@ -18,3 +22,26 @@ class NotebookResult:
 
     def _repr_html_(self) -> str:
         return f"<pre>{escape(repr(self))}</pre>"
+
+
+HEIGHT = 700
+"""Pixels of a page within a notebook."""
+
+
+@dataclass(frozen=True)
+class Page:
+    """HTML page that loads nothing."""
+
+    title: str
+    html: str = field(repr=False)
+
+    def write(self, path: Path | str) -> None:
+        """Write the page as a file; OutputError: the folder is not writable, or the disk is full."""
+        write_text(Path(path), self.html)
+
+    def __repr__(self) -> str:
+        return f"Page: {self.title}; shown inline by a notebook; .write(FILE) keeps it as HTML"
+
+    def _repr_html_(self) -> str:
+        style = f"width: 100%; height: {HEIGHT}px; border: 1px solid #8888"
+        return f'<iframe sandbox title="{escape(self.title)}" style="{style}" srcdoc="{escape(self.html)}"></iframe>'

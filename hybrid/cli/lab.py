@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from contextlib import contextmanager
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 
     from hybrid.lab.plan import LabPlan
     from hybrid.lab.run import Laboratory
-    from hybrid.lab.tables import TablesForecast
+    from hybrid.lab.tables import TablesForecast, TablesPlan
 
 DEMO = "demo"
 
@@ -68,7 +68,7 @@ def lab(
     continues. Exit code 1: a trial failed, or --dry-run found one that will.
     """
     refuse_engine(engine, scheduler)
-    given = [name for name, value in (("--train", train), ("--synthetic", synthetic)) if value is not None]
+    given = [path for path in (train, synthetic) if path is not None]
     if (config is None) != (len(given) == 2) or len(given) == 1:
         raise ConfigError(
             "hybrid lab takes a plan, or the tables --train and --synthetic, and not both",
@@ -78,106 +78,80 @@ def lab(
         if jobs > 1 or store is not None or scheduler is not None:
             raise ConfigError("--jobs, --store and --engine are about plans", hint="leave them out with tables")
         roles = target or (), secret or (), quasi_identifier or ()
-        _on_tables(
-            (train, control, synthetic),
-            columns,
-            roles,
-            out,
-            scale,
-            dry_run=dry_run,
-            retry_failed=retry_failed,
-            as_json=as_json,
-        )
+        tables = _given_tables((train, control, synthetic), columns, roles, scale, silent=as_json)
+        folder = out or Path("runs") / f"lab-{tables.name}"
+        if _foresee_tables(tables, folder, dry_run=dry_run, as_json=as_json):
+            return
+        from hybrid.lab.tables import run_on_tables
+
+        with console.progress() as progress:
+            found = run_on_tables(tables, folder, progress, retry_failed=retry_failed)
+        _show(found, folder, "league.json", as_json=as_json)
         return
-    assert config is not None
-    chosen = out, jobs, scale, store, scheduler
-    _on_plan(config, *chosen, dry_run=dry_run, retry_failed=retry_failed, as_json=as_json)
-
-
-def _on_plan(
-    config: str,
-    out: Path | None,
-    jobs: int,
-    scale: str | None,
-    store: str | None,
-    scheduler: str | None,
-    *,
-    dry_run: bool,
-    retry_failed: bool,
-    as_json: bool,
-) -> None:
     from hybrid.lab.run import foresee, run_lab
 
-    with _plan(config, scale) as (plan, folder):
-        chosen = plan if store is None else plan.model_copy(update={"store": store})
-        target = out or Path("runs") / plan.name
+    with _plan(str(config), scale, store) as (plan, start):
+        folder = out or Path("runs") / plan.name
         if dry_run:
-            show_forecast(foresee(chosen, folder, target), jobs, as_json=as_json)
+            show_forecast(foresee(plan, start, folder), jobs, as_json=as_json)
             return
         with console.progress() as progress:
-            found = run_lab(chosen, folder, target, jobs, progress, scheduler=scheduler, retry_failed=retry_failed)
-    if as_json:
-        console.print_json(_found_json(found, target, "league.csv"))
-    else:
-        _print_trials(found)
-        for word, names in found.league.by_word().items():
-            listed = {"word": word, "names": ", ".join(names)}
-            console.line("ok" if word == "trusted" else "note", "{word:own}: {names}", **listed)
-        console.show("\nreport  {path}", path=target / "lab.html")
-        console.show("league  {path}", path=target / "league.csv")
-    if found.failed:
-        raise typer.Exit(1)
+            found = run_lab(plan, start, folder, jobs, progress, scheduler=scheduler, retry_failed=retry_failed)
+    _show(found, folder, "league.csv", as_json=as_json)
 
 
-def _found_json(found: Laboratory, folder: Path, league: str) -> dict[str, Any]:
-    """Result for ``--json``: metrics by the word of their verdict."""
-    words = {word: list(names) for word, names in found.league.by_word().items()}
-    counts = {"done": found.ended, "failed": found.failed}
-    return {"folder": str(folder), **counts, "report": str(folder / "lab.html"), "league": str(folder / league)} | {
-        "verdicts": words
-    }
-
-
-def _on_tables(
+def _given_tables(
     files: tuple[Path, Path | None, Path],
     config: Path | None,
     roles: tuple[Sequence[str], Sequence[str], Sequence[str]],
-    out: Path | None,
     scale: str | None,
     *,
-    dry_run: bool,
-    retry_failed: bool,
-    as_json: bool,
-) -> None:
+    silent: bool,
+) -> TablesPlan:
     from hybrid.jobs.audit import config_with_roles
     from hybrid.jobs.audited import read_audited
-    from hybrid.lab.tables import TablesPlan, foresee_tables, run_on_tables
+    from hybrid.lab.tables import TablesPlan
 
     train, control, synthetic = files
     if train.is_dir():
         raise ConfigError(f"{train}: linked tables are not tried; give files", hint="--train one of its tables")
     loaded = config_with_roles(config, train, *roles)
     audited = read_audited(train, control, synthetic, loaded.data)
-    for note in () if as_json else audited.notes:
+    for note in () if silent else audited.notes:
         console.line("note", note)
-    plan = TablesPlan(synthetic.stem, audited, loaded.evaluate, scale)
-    folder = out or Path("runs") / f"lab-{synthetic.stem}"
+    return TablesPlan(synthetic.stem, audited, loaded.evaluate, scale)
+
+
+def _foresee_tables(plan: TablesPlan, folder: Path, *, dry_run: bool, as_json: bool) -> bool:
+    """Print what is to be computed; true where that was all."""
+    from hybrid.lab.tables import foresee_tables
+
     expected = foresee_tables(plan, folder)
-    if as_json and dry_run:
-        console.print_json({"trials": expected.trials, "done": expected.done, "expected_seconds": expected.seconds})
     if not as_json:
         _print_forecast_of_tables(expected)
-    if dry_run:
-        return
-    with console.progress() as progress:
-        found = run_on_tables(plan, folder, progress, retry_failed=retry_failed)
+    elif dry_run:
+        console.print_json({"trials": expected.trials, "done": expected.done, "expected_seconds": expected.seconds})
+    return dry_run
+
+
+def _show(found: Laboratory, folder: Path, league: str, *, as_json: bool) -> None:
+    """Print the result, and end with exit code 1 if a trial failed."""
+    report, words = folder / "lab.html", found.league.by_word()
     if as_json:
-        console.print_json(_found_json(found, folder, "league.json"))
+        counts = {"done": found.ended, "failed": found.failed}
+        files = {"report": str(report), "league": str(folder / league)}
+        verdicts = {word: list(names) for word, names in words.items()}
+        console.print_json({"folder": str(folder), **counts, **files, "verdicts": verdicts})
     else:
         _print_trials(found)
-        _print_believing(found)
-        console.show("\nreport  {path}", path=folder / "lab.html")
-        console.show("league  {path}", path=folder / "league.json")
+        if league.endswith(".json"):
+            _print_believing(found)
+        else:
+            for word, names in words.items():
+                listed = {"word": word, "names": ", ".join(names)}
+                console.line("ok" if word == "trusted" else "note", "{word:own}: {names}", **listed)
+        console.show("\nreport  {path}", path=report)
+        console.show("league  {path}", path=folder / league)
     if found.failed:
         raise typer.Exit(1)
 
@@ -227,18 +201,19 @@ def _print_believing(found: Laboratory) -> None:
 
 
 @contextmanager
-def _plan(config: str, scale: str | None) -> Iterator[tuple[LabPlan, Path]]:
+def _plan(config: str, scale: str | None, store: str | None) -> Iterator[tuple[LabPlan, Path]]:
     """The plan and the folder that its paths start from."""
     from hybrid.base.scratch import scratch
     from hybrid.lab.plan import demo_plan, load_plan, write_table
 
+    plan = demo_plan(scale) if config == DEMO else load_plan(Path(config), scale)
+    chosen = plan if store is None else plan.model_copy(update={"store": store})
     if config != DEMO:
-        yield load_plan(Path(config), scale), Path(config).parent
+        yield chosen, Path(config).parent
         return
-    plan = demo_plan(scale)
     with scratch("lab") as temporary:
         write_table(plan, Path(temporary))
-        yield plan, Path(temporary)
+        yield chosen, Path(temporary)
 
 
 GROUP = CommandGroup("Compare", (lab,))

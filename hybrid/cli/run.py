@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -286,22 +285,18 @@ def audit(
         loaded = audit_config(config, train, *roles, beside=(control, synthetic))
         audited = read_audit(train, control, synthetic, loaded)
         judged = judge_tables(audited, loaded, seed, progress, league)
-        judged.write(folder)
-    notes, verdict = audited.notes, judged.verdict
-    _print_notes(() if as_json else notes)
+        judged.save(folder)
+    notes, verdict = judged.notes, judged.verdict
     if as_json:
         console.print_json(_judged(verdict, folder) | {"notes": notes})
         return
+    for note in notes:
+        console.line("note", note)
     console.print_verdict(verdict, language=language_of(loaded.publish.language))
     if league is not None:
         said = "the report has the verdicts of the laboratory {name} beside the numbers"
         console.line("note", said, name=league.name)
     console.show("\nreport  {path}", path=folder / REPORT)
-
-
-def _print_notes(notes: Sequence[str]) -> None:
-    for note in notes:
-        console.line("note", note)
 
 
 def audit_dp(

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
+from html import escape
 from pathlib import Path
 from typing import Any
 
@@ -13,6 +14,7 @@ from hybrid.base.errors import ConfigError
 from hybrid.base.hashing import library_versions
 from hybrid.base.language import language_of
 from hybrid.base.manifest import PACKAGE
+from hybrid.base.notebook import NotebookResult, Page
 from hybrid.base.ownership import seal
 from hybrid.base.progress import Progress, prefixed, silent
 from hybrid.base.rng import fresh_seed, rng_for
@@ -25,9 +27,10 @@ from hybrid.evaluation.trust import TrustLeague
 from hybrid.jobs.audited import Audited, AuditedTables, File, read_audited, without_person
 from hybrid.jobs.audited_folders import links_config, read_audited_links
 from hybrid.jobs.places import staged
-from hybrid.jobs.report_inputs import LIMITS, table_page, two_pages
+from hybrid.jobs.report_inputs import LIMITS, shown_page, table_page, two_pages
 from hybrid.pipeline.beside import load_register
 from hybrid.pipeline.config import SINGLE, RunConfig, load_config, refuse_linked
+from hybrid.pipeline.display import compared_figure
 from hybrid.pipeline.facts import page_of
 from hybrid.pipeline.pipeline import BETWEEN
 from hybrid.pipeline.power import judged_table, measure_power, n_people
@@ -43,6 +46,7 @@ from hybrid.publication.power import Power, worst_power
 from hybrid.publication.rules import KINDS
 from hybrid.publication.verdict import Check, Verdict
 from hybrid.report import ReportedStage, ReportInputs, compare_tables, describe
+from hybrid.report.charts.svg import Figure
 from hybrid.report.run.sections import JOINT, JOINT_DETAILS
 from hybrid.report.run.sections.tables import LinkedRow
 from hybrid.table import Role, Table
@@ -109,32 +113,69 @@ def read_audit(train: Any, control: Any, synthetic: Any, config: RunConfig) -> A
     return AuditedTables({SINGLE: read_audited(train, control, synthetic, config.data)}, {})
 
 
-@dataclass(frozen=True)
-class JudgedTables:
-    """Result of an audit."""
+@dataclass(frozen=True, repr=False)
+class Audit(NotebookResult):
+    """Judgement of synthetic tables. Holds the original records: private."""
+
+    LISTED = frozenset({"evaluation", "notes", "plot", "report", "save", "verdict"})
 
     audited: AuditedTables
-    """What was read. Holds the records: private."""
+    """What was read."""
     config: RunConfig
     evaluation: Evaluation
+    """Privacy, utility and fidelity; ``.to_frame()`` has a row per metric.
+
+    The stage ``original`` is the training table judged as if it were the synthetic one: the worst case.
+    """
     power: Power | None
     verdict: Verdict
+    """Verdict of the policy's rules about metrics; an audit sees no intermediate table."""
     left_out: Mapping[str, str]
     """What is said of metrics that were not asked for, of each table."""
     league: TrustLeague | None = None
     """Verdicts of a laboratory on metrics, which the report says beside their numbers."""
 
-    def write(self, out: Path) -> None:
-        """Write evaluation.json and report.html; of linked tables a page for each, too."""
+    @property
+    def notes(self) -> tuple[str, ...]:
+        """Notes on the tables for readers of the results, with the names of linked tables; no cell values."""
+        named = ((name, note) for name, one in self.audited.tables.items() for note in one.notes)
+        return tuple(f"{name}: {note}" if name else note for name, note in named)
+
+    def report(self, *, details: bool = False) -> Page:
+        """Report, shown inline by a notebook; with ``details``, its second page: every check and every figure."""
+        return shown_page("report of an audit", self.pages(), details=details)
+
+    def plot(self, *columns: str) -> Figure:
+        """Draw columns of a single table, real beside synthetic, without small groups; by default all."""
+        found = self.audited.tables.get(SINGLE)
+        if found is None:
+            raise ConfigError("linked tables have charts in their reports", hint="audit.save(FOLDER)")
+        return compared_figure(found.train, found.synthetic, found.control, columns)
+
+    def __repr__(self) -> str:
+        lines = [f"Audit: {self.verdict!r}", *(f"  {note}" for note in self.notes)]
+        return "\n".join([*lines, "  .evaluation.to_frame()  .report()  .plot()  .save(folder)"])
+
+    def _repr_html_(self) -> str:
+        notes = "".join(f"<li>{escape(note)}</li>" for note in self.notes)
+        return f"{self.verdict._repr_html_()}<ul>{notes}</ul>"
+
+    def save(self, folder: Path | str) -> Path:
+        """Write evaluation and report, of linked tables a page for each; gives the folder.
+
+        As ``hybrid audit --out`` does: an earlier audit there is replaced, other files are refused.
+        """
+        out = Path(folder)
         measured = self.evaluation.metrics
         private = [(m.name, m.column) for m in measured if m.family == "privacy" and m.stage == "synthetic"]
         judged = {"power": None if self.power is None else self.power.to_json(), "verdict": self.verdict.to_json()}
-        about = {"notes": self.audited.notes, "trust": None if self.league is None else self.league.to_json(private)}
+        about = {"notes": self.notes, "trust": None if self.league is None else self.league.to_json(private)}
         with staged(out) as temporary:
             write_json(temporary / EVALUATION, self.evaluation.to_json() | judged | about)
             for file, text in self.pages():
                 write_text(temporary / file, text)
             seal(temporary, self.config.name, "audit")
+        return out
 
     def pages(self) -> Iterator[tuple[str, str]]:
         """File and HTML of every page of the report; aggregates only."""
@@ -175,7 +216,7 @@ class JudgedTables:
             guarantee=guarantee_sentence(None, {}, self.evaluation),
             verdict=self.verdict,
             evaluation=self.evaluation,
-            limits=(*self.audited.notes, *LIMITS[1:]),
+            limits=(*self.notes, *LIMITS[1:]),
             versions=library_versions(PACKAGE, *libraries()),
             collected={"tables": rows},
         )
@@ -187,7 +228,7 @@ def judge_tables(
     seed: int | None = None,
     progress: Progress = silent,
     league: TrustLeague | None = None,
-) -> JudgedTables:
+) -> Audit:
     """Evaluate synthetic tables that were read against their originals, and judge them; nothing is written.
 
     The verdict is that of the policy's rules about metrics on all tables together; an audit sees no intermediate table.
@@ -208,7 +249,7 @@ def judge_tables(
     lacking = next(iter(audited.tables.values())).without_person
     verdict = _with_persons(with_population(judge(policy, evaluation, None, power=power), evaluation), lacking)
     left_out = {name: not_asked(policy, one.options, one.audited.train) for name, one in subjects.items()}
-    return JudgedTables(audited, config, evaluation, power, verdict, left_out, league)
+    return Audit(audited, config, evaluation, power, verdict, left_out, league)
 
 
 @dataclass(frozen=True)

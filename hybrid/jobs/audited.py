@@ -59,15 +59,6 @@ class AuditedTables:
     parentage: Mapping[str, Mapping[Subject, Parentage]]
     """Parents of the rows, for tables that have any."""
 
-    @property
-    def notes(self) -> tuple[str, ...]:
-        """Notes on the files, with the names of linked tables."""
-        return tuple(_about(name, note) for name, one in self.tables.items() for note in one.notes)
-
-
-def _about(name: str, text: str) -> str:
-    return f"{name}: {text}" if name else text
-
 
 def read_audited(train: Source, control: Source | None, synthetic: Source, options: DataOptions) -> Audited:
     """Read the files of an audit with equal kinds per column.

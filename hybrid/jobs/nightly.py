@@ -33,7 +33,7 @@ from hybrid.jobs.places import Places
 from hybrid.jobs.release import Candidate, read_candidate, refuse_unreleasable, write_candidate
 from hybrid.jobs.report_inputs import keep_source_statistics, source_statistics
 from hybrid.jobs.run import keep_private_details
-from hybrid.operations.deliver import SYNTHETIC, DeliverOptions, NotDelivered, check_targets, deliver, recall
+from hybrid.operations.deliver import Deliveries, DeliverOptions, NotDelivered
 from hybrid.operations.drift import DriftFinding, compare_tables, find_baseline
 from hybrid.operations.notify import Notice, Outcome, post
 from hybrid.pipeline.config import RunConfig
@@ -45,7 +45,6 @@ from hybrid.publication.ledger import Ledger
 from hybrid.publication.nights import HeldRun, forget_held_run, held_run, one_night, releases_of
 from hybrid.publication.own_release import OwnReleases, ReleaseTags, newest_own, repair_latest, tags_of, verify_own
 from hybrid.publication.redact import public_config
-from hybrid.table.data_options import DataOptions
 
 logger = logging.getLogger(__name__)
 Action = Literal["skip", "reuse", "refit", "resume", "refuse"]
@@ -134,10 +133,9 @@ class Night:
         """
         self.places.check_writable()
         self._check_releases()
-        config = self.pipeline.config
-        sources = delivered_sources(config)
-        check_targets(config.nightly.deliver, sources, config.folder, self.places.releases)
-        recall(config.nightly.deliver, sources, self.name, self.places.work)
+        delivery = deliveries_of(self.pipeline.config)
+        delivery.check(self.places.releases)
+        delivery.recall(self.name, self.places.work)
         refuse_unreleasable(self.pipeline)
         self.pipeline.check()
         key = release_key(self.places.work)
@@ -341,12 +339,11 @@ def deliver_latest(config: RunConfig, places: Places) -> tuple[str | None, list[
     Gives the name of the newest release that is not withdrawn and as it was published, None if there is none, and the
     targets that got it now. After an error the next call does what is missing.
     """
-    options, sources = config.nightly.deliver, delivered_sources(config)
-    if options == DeliverOptions():
+    if config.nightly.deliver == DeliverOptions():
         raise ConfigError("the config names no place to deliver to", hint="set nightly.deliver.folder or .sql")
     newest = newest_own(places.releases, Ledger(places.work), config.name)
     if newest is None:
-        recall(options, sources, config.name, places.work)
+        deliveries_of(config).recall(config.name, places.work)
         return None, []
     return newest.path.name, deliver_own(newest.path, config, places)
 
@@ -359,12 +356,11 @@ def deliver_own(release: Path, config: RunConfig, places: Places) -> list[str]:
     problems = verify_own(release, Ledger(places.work))
     if problems:
         raise VerificationError(Problem(f"{release.name}: {one.message}; not delivered", one.hint) for one in problems)
-    return deliver(release, config.nightly.deliver, delivered_sources(config), config.folder, places.work)
+    return deliveries_of(config).deliver(release, places.work)
 
 
-def delivered_sources(config: RunConfig) -> dict[str, DataOptions]:
-    """Source of every released table, by the name of its file."""
-    return {name or SYNTHETIC: source for name, source in config.sources.items()}
+def deliveries_of(config: RunConfig) -> Deliveries:
+    return Deliveries(config.nightly.deliver, config.sources, config.folder)
 
 
 def _of_held_run(held: HeldRun) -> NightDecision:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from datetime import datetime
 from functools import partial
@@ -16,6 +16,7 @@ from hybrid.base.arrays import Array
 from hybrid.base.hashing import library_versions
 from hybrid.base.language import ENGLISH, Language, catalogue, language_of, languages
 from hybrid.base.manifest import PACKAGE
+from hybrid.base.notebook import Page
 from hybrid.evaluation import REGISTRY
 from hybrid.evaluation.measure import Evaluation
 from hybrid.operations.drift import Baseline, TableStatistics, keep_baseline
@@ -244,6 +245,11 @@ def two_pages(
     report, details = named(REPORT), named(DETAILS)
     yield report, render_report(inputs, first, (details, "All checks, figures and the method"), language)
     yield details, render_report(inputs, others, (report, "The page to decide by"), language)
+
+
+def shown_page(title: str, pages: Iterable[tuple[str, str]], *, details: bool) -> Page:
+    """The page that people decide by, or the details, among the pages of a report."""
+    return Page(title, dict(pages)[DETAILS if details else REPORT])
 
 
 def table_page(name: str, inputs: ReportInputs, language: Language = ENGLISH, named: Named = str) -> tuple[str, str]:

@@ -10,6 +10,7 @@ import re
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import Annotated, Any, Literal, Self
 
@@ -25,7 +26,7 @@ from hybrid.base.options import Options
 from hybrid.base.ownership import CERTIFICATE, RELEASES_LOCK
 from hybrid.base.regular_file import open_regular, read_json, read_regular
 from hybrid.operations.sql_table import check_sql_tables, refuse_source, replace_sql_tables
-from hybrid.operations.sql_versions import Rows, check_versions, deliver_versions, plain_rows, recall_versions
+from hybrid.operations.sql_versions import check_versions, deliver_versions, plain_rows, recall_versions
 from hybrid.publication.folder import LATEST
 from hybrid.publication.ledger import Ledger
 from hybrid.publication.table_facts import table_files
@@ -98,41 +99,6 @@ class DeliverOptions(Options):
         return self
 
 
-def deliver(
-    release: Path, options: DeliverOptions, data: Mapping[str, DataOptions], folder: Path, private_dir: Path
-) -> list[str]:
-    """Bring a release to all targets that do not have it yet.
-
-    ``data`` has the source of every released table, by the name of its file without the suffix, and what its columns
-    are; relative paths start at ``folder``; the private zone remembers who has which release. Gives the targets that
-    got it now.
-
-    NotDelivered, which says that the release is published: targets could not be reached or refused, while all others
-    have the release, and the next call tries again. Or what :func:`check_targets` refuses, and then no target has it.
-    """
-    done = []
-    with _of_release(release.name):
-        check_targets(options, data, folder, release.parent)
-        ledger = Ledger(private_dir)
-        gone = {given.release for given in ledger.withdrawals()}
-        problems: list[Problem] = []
-        for target in _targets(release, options, data, folder, gone):
-            state = _state(private_dir, target.name)
-            if _read(state) == target.state:
-                continue
-            try:
-                target.bring()
-            except HybridError as error:
-                problems += error.problems
-                continue
-            _remember(state, target.state)
-            ledger.deliver(release.name, target.name)
-            logger.info("release %s delivered to %s", release.name, target.name)
-            done.append(target.name)
-        refuse(problems, OutputError)
-    return done
-
-
 @contextmanager
 def _of_release(name: str) -> Iterator[None]:
     try:
@@ -144,50 +110,142 @@ def _of_release(name: str) -> Iterator[None]:
         ) from None
 
 
-def recall(options: DeliverOptions, names: Iterable[str], data_set: str, private_dir: Path) -> None:
-    """Take withdrawn releases out of a warehouse that holds versions.
-
-    If the warehouse cannot be reached or refuses, the next call tries again.
-    """
-    target, gone = options.sql, {given.release for given in Ledger(private_dir).withdrawals()}
-    if target is None or target.versions is None or not gone:
-        return
-    state = _state(private_dir, _name_of(target))
-    release, _, told = (_read(state) or "").partition("\n")
-    if told != _digest(gone):
-        recall_versions(list(_sql_places(target, names).values()), target.url_env, data_set, gone)
-        _remember(state, f"{release if release not in gone else ''}\n{_digest(gone)}")
+@dataclass(frozen=True)
+class _Target:
+    name: str
+    state: str
+    """What is remembered of a target that has the release."""
+    bring: Callable[[], None]
 
 
-def check_targets(
-    options: DeliverOptions, data: Mapping[str, DataOptions], folder: Path, releases_dir: Path | None = None
-) -> None:
-    """Refuse targets whose delivery would destroy the source or the releases.
+@dataclass(frozen=True)
+class Deliveries:
+    """The releases of one data set, brought to all targets."""
 
-    A table must be none that a source reads, also through views, no view, and that of one released table alone; the
-    folder must not be that of the releases or lie in it.
-    """
-    if options.folder is not None and not is_url(options.folder):
-        target = _local(options.folder, folder).resolve()
-        above = (target, *target.parents)
-        if any((place / RELEASES_LOCK).exists() for place in above) or (
-            releases_dir and releases_dir.resolve() in above
-        ):
-            raise ConfigError(
-                f"nightly.deliver.folder: {options.folder} lies in the folder of releases, which it would overwrite",
-                hint="deliver to another folder",
-            )
-    if options.sql is not None:
-        places = [about.place for about in data.values()]
-        sources = [place if isinstance(place, SqlOptions) else None for place in places]
-        targets = list(_sql_places(options.sql, data).values())
-        if options.sql.versions is not None:
-            check_versions(targets, options.sql.url_env)
+    options: DeliverOptions
+    sources: Mapping[str, DataOptions]
+    """Source of every released table by its name, and what its columns are; a single table has the empty name."""
+    folder: Path
+    """Where relative paths start."""
+
+    @property
+    def data(self) -> dict[str, DataOptions]:
+        """Source of every released table by the name of its file, without the suffix."""
+        return {name or SYNTHETIC: source for name, source in self.sources.items()}
+
+    def deliver(self, release: Path, private_dir: Path) -> list[str]:
+        """Bring a release to all targets that do not have it yet.
+
+        The private zone remembers who has which release. Gives the targets that got it now.
+
+        NotDelivered says that the release is published: targets could not be reached or refused, while all others have
+        it, and the next call tries again; or :meth:`check` refuses, and no target has it.
+        """
+        done = []
+        with _of_release(release.name):
+            self.check(release.parent)
+            ledger = Ledger(private_dir)
+            gone = {given.release for given in ledger.withdrawals()}
+            problems: list[Problem] = []
+            for target in self._targets(release, gone):
+                state = _state(private_dir, target.name)
+                if _read(state) == target.state:
+                    continue
+                try:
+                    target.bring()
+                except HybridError as error:
+                    problems += error.problems
+                    continue
+                _remember(state, target.state)
+                ledger.deliver(release.name, target.name)
+                logger.info("release %s delivered to %s", release.name, target.name)
+                done.append(target.name)
+            refuse(problems, OutputError)
+        return done
+
+    def recall(self, data_set: str, private_dir: Path) -> None:
+        """Take withdrawn releases out of a warehouse that holds versions.
+
+        If the warehouse cannot be reached or refuses, the next call tries again.
+        """
+        target, gone = self.options.sql, {given.release for given in Ledger(private_dir).withdrawals()}
+        if target is None or target.versions is None or not gone:
             return
-        check_sql_tables(targets, options.sql.url_env)
-        for table in targets:
-            for source in sources:
-                refuse_source(source, options.sql.url_env, table)
+        state = _state(private_dir, _name_of(target))
+        release, _, told = (_read(state) or "").partition("\n")
+        if told != _digest(gone):
+            recall_versions(list(_sql_places(target, self.data).values()), target.url_env, data_set, gone)
+            _remember(state, f"{release if release not in gone else ''}\n{_digest(gone)}")
+
+    def check(self, releases_dir: Path | None = None) -> None:
+        """Refuse targets whose delivery would destroy the source or the releases.
+
+        A table must be none that a source reads, also through views, no view, and that of one released table alone; the
+        folder must not be that of the releases or lie in it.
+        """
+        place, sql = self.options.folder, self.options.sql
+        if place is not None and not is_url(place):
+            target = self._local(place).resolve()
+            above = (target, *target.parents)
+            if any((one / RELEASES_LOCK).exists() for one in above) or (
+                releases_dir and releases_dir.resolve() in above
+            ):
+                raise ConfigError(
+                    f"nightly.deliver.folder: {place} lies in the folder of releases, which it would overwrite",
+                    hint="deliver to another folder",
+                )
+        if sql is None:
+            return
+        tables = list(_sql_places(sql, self.data).values())
+        if sql.versions is not None:
+            check_versions(tables, sql.url_env)
+            return
+        check_sql_tables(tables, sql.url_env)
+        places = [about.place for about in self.sources.values()]
+        for table in tables:
+            for source in places:
+                refuse_source(source if isinstance(source, SqlOptions) else None, sql.url_env, table)
+
+    def _local(self, place: str) -> Path:
+        return self.folder / Path(place).expanduser()
+
+    def _targets(self, release: Path, gone: Collection[str]) -> Iterator[_Target]:
+        place, sql = self.options.folder, self.options.sql
+        if place is not None:
+            yield _Target(place, release.name, lambda: self._copy(release, place))
+        if sql is not None and sql.versions is None:
+            yield _Target(_name_of(sql), release.name, lambda: self._fill(release, sql))
+        elif sql is not None:
+            state = f"{release.name}\n{_digest(gone)}"
+            yield _Target(_name_of(sql), state, lambda: self._add_version(release, sql, gone))
+
+    def _copy(self, release: Path, place: str) -> None:
+        if is_url(place):
+            filesystem, root = storage(place)
+        else:
+            filesystem, root = pafs.LocalFileSystem(), str(self._local(place))
+            _refuse_foreign_pointer(self._local(place))
+        files = sorted(release.iterdir(), key=lambda path: path.name == CERTIFICATE)
+        try:
+            filesystem.create_dir(f"{root}/{release.name}", recursive=True)
+            for path in files:
+                with open_regular(path) as stream:
+                    _put(filesystem, f"{root}/{release.name}/{path.name}", stream.read())
+            _put(filesystem, f"{root}/{LATEST}", f"{release.name}\n".encode())
+        except Exception as error:  # noqa: BLE001 - every storage has its own, and its text may hold credentials
+            unreachable(place, error)
+
+    def _fill(self, release: Path, target: SqlTarget) -> None:
+        files = _files(release, _certificate(release))
+        tables = {place: _table(files[name], self.data[name]) for name, place in _sql_places(target, files).items()}
+        replace_sql_tables(tables, target.url_env, release.name)
+
+    def _add_version(self, release: Path, target: SqlTarget, gone: Collection[str]) -> None:
+        certificate = _certificate(release)
+        files = _files(release, certificate)
+        places = _sql_places(target, files).items()
+        tables = {place: partial(_rows, files[name], self.data[name]) for name, place in places}
+        deliver_versions(tables, target.url_env, certificate["name"], release.name, target.keep, gone)
 
 
 def _sql_places(target: SqlTarget, names: Iterable[str]) -> dict[str, str]:
@@ -199,34 +257,6 @@ def _sql_places(target: SqlTarget, names: Iterable[str]) -> dict[str, str]:
             hint=f"write {PLACEHOLDER} where the name of each table belongs, such as synthetic_{PLACEHOLDER}",
         )
     return places
-
-
-def _local(place: str, folder: Path) -> Path:
-    return folder / Path(place).expanduser()
-
-
-@dataclass(frozen=True)
-class _Target:
-    name: str
-    state: str
-    """What is remembered of a target that has the release."""
-    bring: Callable[[], None]
-
-
-def _targets(
-    release: Path, options: DeliverOptions, data: Mapping[str, DataOptions], folder: Path, gone: Collection[str]
-) -> Iterator[_Target]:
-    if options.folder is not None:
-        place = options.folder
-        yield _Target(place, release.name, lambda: _copy(release, place, folder))
-    target = options.sql
-    if target is None:
-        return
-    if target.versions is None:
-        yield _Target(_name_of(target), release.name, lambda: _fill(release, target, data))
-    else:
-        state = f"{release.name}\n{_digest(gone)}"
-        yield _Target(_name_of(target), state, lambda: _add_version(release, target, data, gone))
 
 
 def _name_of(target: SqlTarget) -> str:
@@ -246,24 +276,6 @@ def _remember(state: Path, text: str) -> None:
     write_text(state, text)
 
 
-def _copy(release: Path, place: str, folder: Path) -> None:
-    if is_url(place):
-        filesystem, root = storage(place)
-    else:
-        filesystem, root = pafs.LocalFileSystem(), str(_local(place, folder))
-    if not is_url(place):
-        _refuse_foreign_pointer(_local(place, folder))
-    files = sorted(release.iterdir(), key=lambda path: path.name == CERTIFICATE)
-    try:
-        filesystem.create_dir(f"{root}/{release.name}", recursive=True)
-        for path in files:
-            with open_regular(path) as stream:
-                _put(filesystem, f"{root}/{release.name}/{path.name}", stream.read())
-        _put(filesystem, f"{root}/{LATEST}", f"{release.name}\n".encode())
-    except Exception as error:  # noqa: BLE001 - every storage has its own, and its text may hold credentials
-        unreachable(place, error)
-
-
 def _refuse_foreign_pointer(target: Path) -> None:
     pointer = target / LATEST
     if not pointer.exists() and not pointer.is_symlink():
@@ -281,23 +293,6 @@ def _put(filesystem: pafs.FileSystem, path: str, content: bytes) -> None:
         return
     with atomic_file(Path(path)) as temporary:
         temporary.write_bytes(content)
-
-
-def _fill(release: Path, target: SqlTarget, data: Mapping[str, DataOptions]) -> None:
-    files = _files(release, _certificate(release))
-    tables = {place: _table(files[name], data[name]) for name, place in _sql_places(target, files).items()}
-    replace_sql_tables(tables, target.url_env, release.name)
-
-
-def _add_version(release: Path, target: SqlTarget, data: Mapping[str, DataOptions], gone: Collection[str]) -> None:
-    certificate = _certificate(release)
-    files = _files(release, certificate)
-
-    def rows(name: str) -> Rows:
-        return lambda: _rows(files[name], data[name])
-
-    tables = {place: rows(name) for name, place in _sql_places(target, files).items()}
-    deliver_versions(tables, target.url_env, certificate["name"], release.name, target.keep, gone)
 
 
 def _certificate(release: Path) -> dict[str, Any]:

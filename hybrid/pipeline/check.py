@@ -18,7 +18,7 @@ from hybrid.base.rng import fresh_seed, rng_for
 from hybrid.evaluation.options import TORCH_HINT, RetrainOptions
 from hybrid.evaluation.run_metrics import check_options
 from hybrid.hierarchy.load import load_hierarchies
-from hybrid.operations.deliver import SYNTHETIC, DeliverOptions, check_targets
+from hybrid.operations.deliver import Deliveries, DeliverOptions
 from hybrid.pipeline.child_run import ChildRun
 from hybrid.pipeline.column_findings import column_findings, constraint_findings, small_sample
 from hybrid.pipeline.conditions import refuse_misfit, selection
@@ -107,7 +107,7 @@ def diagnose_table(
     whole = _attempt(findings, read) if table is None else table
     policy = _attempt(findings, lambda: load_policy(config.policy_path))
     findings += [] if policy is None else _policy(policy)
-    _attempt(findings, lambda: check_targets(config.nightly.deliver, {SYNTHETIC: config.data}, config.folder))
+    _attempt(findings, Deliveries(config.nightly.deliver, config.sources, config.folder).check)
     if not config.synthesize.is_off:
         _attempt(findings, lambda: require(config.synthesize.engine))
     if whole is not None:
@@ -415,7 +415,7 @@ def _of_linked(config: RunConfig) -> list[Finding]:
     except HybridError as error:
         return [Finding.error(problem) for problem in error.problems]
     findings = list(_references(run))
-    _attempt(findings, lambda: check_targets(config.nightly.deliver, config.sources, config.folder))
+    _attempt(findings, Deliveries(config.nightly.deliver, config.sources, config.folder).check)
     findings += _repetition(run) if len(tables) > 1 else ()
     identifying = [in_table(*found) for found in run.identifying]
     findings += map(Finding.error, identifying)

@@ -1,14 +1,10 @@
-"""Statement on a table: its verdict, and whether it may be shared. And the page that shows it inline."""
+"""Statement on a table: its verdict, and whether it may be shared."""
 
 from __future__ import annotations
 
 import json
 import sys
 import warnings
-from collections.abc import Iterable
-from dataclasses import dataclass, field
-from html import escape
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from hybrid.base.errors import NotReleasableWarning
@@ -62,42 +58,3 @@ def warn(status: dict[str, Any], words: str = "") -> None:
     while frame is not None and frame.f_globals.get("__name__", "").partition(".")[0] == KEY:
         depth, frame = depth + 1, frame.f_back  # type: ignore[assignment]
     warnings.warn(words or words_of(status), NotReleasableWarning, stacklevel=depth)
-
-
-HEIGHT = 700
-"""Pixels of a page within a notebook."""
-
-
-@dataclass(frozen=True)
-class Page:
-    """HTML page that loads nothing."""
-
-    title: str
-    html: str = field(repr=False)
-
-    def write(self, path: Path | str) -> None:
-        """Write the page as a file.
-
-        Raises
-        ------
-        OutputError
-            The folder is not writable or the disk is full.
-        """
-        from hybrid.base.atomic import write_text
-
-        write_text(Path(path), self.html)
-
-    def __repr__(self) -> str:
-        return f"Page: {self.title}; shown inline by a notebook; .write(FILE) keeps it as HTML"
-
-    def _repr_html_(self) -> str:
-        style = f"width: 100%; height: {HEIGHT}px; border: 1px solid #8888"
-        return f'<iframe sandbox title="{escape(self.title)}" style="{style}" srcdoc="{escape(self.html)}"></iframe>'
-
-
-def chosen(pages: Iterable[tuple[str, str]], *, details: bool) -> str:
-    """HTML of the page to decide by, or of that with the details, among the pages of a report."""
-    from hybrid.publication.finished_run import DETAILS, REPORT
-
-    found = dict(pages)
-    return found[DETAILS if details else REPORT]

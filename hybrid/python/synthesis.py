@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 from hybrid.base.bars import shown
 from hybrid.base.errors import ConfigError
-from hybrid.base.notebook import NotebookResult
+from hybrid.base.notebook import NotebookResult, Page
 from hybrid.base.progress import Progress
 from hybrid.python.drafts import Guessed, Wishes, guessed
 from hybrid.python.frames import AnyTables, like, several_in_memory
@@ -21,7 +21,6 @@ if TYPE_CHECKING:
     from hybrid.pipeline.draft import Draft
     from hybrid.pipeline.pipeline import Pipeline
     from hybrid.publication.verdict import Verdict
-    from hybrid.python.status import Page
     from hybrid.report.charts.svg import Figure
     from hybrid.table import Table
 
@@ -107,12 +106,11 @@ class Synthesis(NotebookResult):
 
         With ``details`` its second page: every check and every figure, each explained.
         """
-        from hybrid.jobs.report_inputs import report_pages
-        from hybrid.python.status import Page, chosen
+        from hybrid.jobs.report_inputs import report_pages, shown_page
 
         _ = self.verdict
         pages = report_pages(self.run, datetime.now(UTC))
-        return Page(f"report of {self.run.config.name}", chosen(pages, details=details))
+        return shown_page(f"report of {self.run.config.name}", pages, details=details)
 
     def plot(self, *columns: str) -> Figure:
         """Draw columns, by default all, real beside synthetic, without small groups; of linked tables TABLE.COLUMN.

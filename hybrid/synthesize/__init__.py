@@ -12,39 +12,38 @@ from typing import TYPE_CHECKING, Any
 from hybrid.base.callable_package import make_callable
 
 if TYPE_CHECKING:
-    from hybrid.synthesize.fitted import FittedGenerator, fit
-    from hybrid.synthesize.options import SynthesizeOptions
-    from hybrid.synthesize.protocol import Encoded, Encoding, Feature, Generator, Model
-    from hybrid.synthesize.registry import REGISTRY, availability
+    from hybrid.synthesize.fitted import FittedGenerator as FittedGenerator
+    from hybrid.synthesize.fitted import fit as fit
+    from hybrid.synthesize.options import SynthesizeOptions as SynthesizeOptions
+    from hybrid.synthesize.protocol import Encoded as Encoded
+    from hybrid.synthesize.protocol import Encoding as Encoding
+    from hybrid.synthesize.protocol import Feature as Feature
+    from hybrid.synthesize.protocol import Generator as Generator
+    from hybrid.synthesize.protocol import Model as Model
+    from hybrid.synthesize.registry import REGISTRY as REGISTRY
+    from hybrid.synthesize.registry import availability as availability
 
 _HOME = {
     "REGISTRY": "registry",
+    "Encoded": "protocol",
+    "Encoding": "protocol",
+    "Feature": "protocol",
     "FittedGenerator": "fitted",
+    "Generator": "protocol",
+    "Model": "protocol",
     "SynthesizeOptions": "options",
     "availability": "registry",
     "fit": "fitted",
 }
-"""Module of each public name that :mod:`hybrid.synthesize.protocol` does not have."""
-
-__all__ = [
-    "REGISTRY",
-    "Encoded",
-    "Encoding",
-    "Feature",
-    "FittedGenerator",
-    "Generator",
-    "Model",
-    "SynthesizeOptions",
-    "availability",
-    "fit",
-]
+"""Module of every public name."""
+__all__ = list(_HOME)
 
 
 def __getattr__(name: str) -> Any:
     """Import a public name when it is first used."""
-    if name not in __all__:
+    if name not in _HOME:
         raise AttributeError(f"module 'hybrid.synthesize' has no attribute {name!r}")
-    return getattr(import_module(f"hybrid.synthesize.{_HOME.get(name, 'protocol')}"), name)
+    return getattr(import_module(f"hybrid.synthesize.{_HOME[name]}"), name)
 
 
 make_callable(__name__, "hybrid.python.synthesis")

@@ -115,7 +115,7 @@ def test_control_records_must_not_be_those_of_train(files: dict[str, Path]) -> N
 
 def judged(files: dict[str, Path], config: RunConfig, out: Path) -> Verdict:
     found = judge_tables(read_audit(files["train"], files["control"], files["synthetic"], config), config, seed=1)
-    found.write(out)
+    found.save(out)
     return found.verdict
 
 

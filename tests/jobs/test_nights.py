@@ -331,7 +331,7 @@ def test_what_fails_after_publication_says_that_the_release_is_out(
     if fault in ("source", "deliver"):
         monkeypatch.setattr(Candidate, "publish", then_lost)
     else:
-        monkeypatch.setattr("hybrid.jobs.nightly.deliver", lambda *_: [])
+        monkeypatch.setattr("hybrid.operations.deliver.Deliveries.deliver", lambda *_: [])
         place = {"clean": "hybrid.store.local.Store.clean", "forget": "hybrid.jobs.nightly.forget_held_run"}
         monkeypatch.setattr(place.get(fault, "hybrid.store.local.Store.clean"), broken)
     with pytest.raises(ValueError if fault == "stray" else OutputError) as caught:

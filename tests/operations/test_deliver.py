@@ -11,7 +11,7 @@ import pytest
 import sqlalchemy as sa
 
 from hybrid.base.errors import ConfigError, OutputError, UnreachableError
-from hybrid.operations.deliver import DeliverOptions, NotDelivered, check_targets, deliver
+from hybrid.operations.deliver import Deliveries, DeliverOptions, NotDelivered
 from hybrid.pipeline.check import diagnose
 from hybrid.pipeline.config import parse_config
 from hybrid.publication.verify import verify
@@ -36,7 +36,7 @@ def release(tmp_path: Path) -> Path:
 def test_a_copy_in_s3_has_its_pointer_last(release: Path, tmp_path: Path) -> None:
     options = DeliverOptions(folder="s3://public/clinic")
     with bucket("public") as made:
-        assert deliver(release, options, DATA, tmp_path, tmp_path / "work") == ["s3://public/clinic"]
+        assert Deliveries(options, DATA, tmp_path).deliver(release, tmp_path / "work") == ["s3://public/clinic"]
         found = {item.key.removeprefix("clinic/"): item for item in made.objects.all() if not item.key.endswith("/")}
         names = {f"{release.name}/{path.name}" for path in release.iterdir()}
         assert set(found) == names | {"latest"}
@@ -44,7 +44,7 @@ def test_a_copy_in_s3_has_its_pointer_last(release: Path, tmp_path: Path) -> Non
         for path in release.iterdir():
             assert found[f"{release.name}/{path.name}"].get()["Body"].read() == path.read_bytes()
         made.Object("clinic/latest").delete()
-        assert deliver(release, options, DATA, tmp_path, tmp_path / "work") == []
+        assert Deliveries(options, DATA, tmp_path).deliver(release, tmp_path / "work") == []
         assert not [item for item in made.objects.all() if item.key == "clinic/latest"]
 
 
@@ -59,14 +59,14 @@ def test_one_target_that_fails_does_not_keep_the_other(
     target: Any = {"url_env": "WAREHOUSE_URL", "table": "people"}
     options = DeliverOptions.model_validate({"folder": "s3://public/clinic", "sql": target})
     with pytest.raises(OutputError, match="is published and not delivered: s3://public/clinic") as caught:
-        deliver(release, options, DATA, tmp_path, tmp_path / "work")
+        Deliveries(options, DATA, tmp_path).deliver(release, tmp_path / "work")
     assert SECRET not in str(caught.value)
     found = pd.read_sql("select * from people", sa.create_engine(url, poolclass=sa.NullPool))
     assert found["age"].tolist()[0] == 34 and found["age"].isna().tolist() == [False, True]
     later = release.rename(release.with_name("2026-01-02-def"))
     (later / "synthetic.csv").write_text("age,day\n35,2026-01-02\n")
     with pytest.raises(OutputError, match="2026-01-02-def"):
-        deliver(later, options, DATA, tmp_path, tmp_path / "work")
+        Deliveries(options, DATA, tmp_path).deliver(later, tmp_path / "work")
     found = pd.read_sql("select * from people", sa.create_engine(url, poolclass=sa.NullPool))
     assert found["age"].tolist() == [35]
 
@@ -81,7 +81,7 @@ def test_a_release_with_suspicious_cells_is_read_again(
     texts = ["first, second\nthird", "x" * 500, "a", "b"]
     frame = pd.DataFrame({"age": [34, 35, 36, 37], "note": texts})
     frame.to_csv(release / "synthetic.csv", index=False, lineterminator="\n")
-    deliver(release, options, DATA, tmp_path, tmp_path / "work")
+    Deliveries(options, DATA, tmp_path).deliver(release, tmp_path / "work")
     found = pd.read_sql("select * from people", sa.create_engine(url, poolclass=sa.NullPool))
     assert found["note"].tolist() == texts
 
@@ -97,13 +97,13 @@ def test_the_only_sheet_of_a_released_workbook_is_delivered(
     (release / "synthetic.csv").unlink()
     (release / "certificate.json").write_text(json.dumps({"name": "clinic", "files": {"synthetic.xlsx": {}}}))
     data = {"synthetic": DATA["synthetic"].model_copy(update={"sheet": "people"})}
-    deliver(release, options, data, tmp_path, tmp_path / "work")
+    Deliveries(options, data, tmp_path).deliver(release, tmp_path / "work")
     found = pd.read_sql("select * from people", sa.create_engine(url, poolclass=sa.NullPool))
     assert found["age"].tolist() == [34, 35]
 
 
 def test_a_local_copy_verifies_by_itself(release: Path, tmp_path: Path) -> None:
-    deliver(release, DeliverOptions(folder="copies"), DATA, tmp_path, tmp_path / "work")
+    Deliveries(DeliverOptions(folder="copies"), DATA, tmp_path).deliver(release, tmp_path / "work")
     assert (tmp_path / "copies" / "latest").read_text().strip() == release.name
     assert verify(tmp_path / "copies" / release.name) == verify(release)
     assert (tmp_path / "work" / "delivered").stat().st_mode & 0o777 == 0o700
@@ -121,7 +121,7 @@ def test_delivery_into_the_folder_of_releases_is_refused(release: Path, tmp_path
     latest.symlink_to(release.name)
     for folder in ("releases", "releases/copies", f"releases/{release.name}"):
         with pytest.raises(NotDelivered, match="in the folder of releases"):
-            deliver(release, DeliverOptions(folder=folder), DATA, tmp_path, tmp_path / "work")
+            Deliveries(DeliverOptions(folder=folder), DATA, tmp_path).deliver(release, tmp_path / "work")
     assert latest.is_symlink() and sorted(path.name for path in release.parent.iterdir()) == [release.name, "latest"]
 
 
@@ -129,7 +129,7 @@ def test_a_file_called_latest_that_others_wrote_is_kept(release: Path, tmp_path:
     (tmp_path / "copies").mkdir()
     (tmp_path / "copies" / "latest").write_text("my notes")
     with pytest.raises(OutputError, match="this program did not write it"):
-        deliver(release, DeliverOptions(folder="copies"), DATA, tmp_path, tmp_path / "work")
+        Deliveries(DeliverOptions(folder="copies"), DATA, tmp_path).deliver(release, tmp_path / "work")
     assert [path.name for path in (tmp_path / "copies").iterdir()] == ["latest"]
 
 
@@ -144,9 +144,9 @@ def test_delivery_into_the_source_is_refused_before_anything_is_brought(
     config = parse_config({"data": {"sql": target}, "nightly": {"deliver": {"sql": target, "folder": "copies"}}})
     assert "the source reads people" in " ".join(finding.message for finding in diagnose(config))
     with pytest.raises(ConfigError, match="delivery would replace"):
-        check_targets(config.nightly.deliver, data, tmp_path)
+        Deliveries(config.nightly.deliver, data, tmp_path).check()
     with pytest.raises(NotDelivered, match=r"is published and not delivered: .*delivery would replace"):
-        deliver(release, config.nightly.deliver, data, tmp_path, tmp_path / "work")
+        Deliveries(config.nightly.deliver, data, tmp_path).deliver(release, tmp_path / "work")
     assert not (tmp_path / "copies").exists()
     assert len(pd.read_sql("select * from people", sa.create_engine(url, poolclass=sa.NullPool))) == 1
 
@@ -159,18 +159,18 @@ def test_a_target_that_cannot_be_delivered_to_is_found_before_the_work(
     url = f"sqlite:///{tmp_path / 'target.sqlite'}"
     engine = sa.create_engine(url, poolclass=sa.NullPool)
     monkeypatch.setenv("TARGET_URL", url)
-    check_targets(options, DATA, tmp_path)
+    Deliveries(options, DATA, tmp_path).check()
     assert not (tmp_path / "target.sqlite").exists()
     with engine.begin() as connection:
         connection.exec_driver_sql("create view people as select 1 as age")
     with pytest.raises(OutputError, match="this is a view"):
-        check_targets(options, DATA, tmp_path)
+        Deliveries(options, DATA, tmp_path).check()
     monkeypatch.setenv("TARGET_URL", "postgresql://nobody@127.0.0.1:9/none")
     with pytest.raises(UnreachableError, match="cannot be reached"):
-        check_targets(options, DATA, tmp_path)
+        Deliveries(options, DATA, tmp_path).check()
     monkeypatch.setenv("TARGET_URL", "duckdb:///target.duckdb")
     with pytest.raises(ConfigError, match="no driver"):
-        check_targets(options, DATA, tmp_path)
+        Deliveries(options, DATA, tmp_path).check()
 
 
 @pytest.mark.parametrize("scheme", ["postgres", "postgresql", "postgresql+psycopg"])

@@ -14,7 +14,7 @@ import pyarrow.parquet as pq
 import pytest
 
 from hybrid.base.errors import ConfigError, DataError, HybridError, OutputError, UnreachableError
-from hybrid.operations.deliver import DeliverOptions, check_targets, deliver, recall
+from hybrid.operations.deliver import Deliveries, DeliverOptions
 from hybrid.operations.sql_versions import check_versions, deliver_versions, plain_rows, recall_versions
 from hybrid.publication.ledger import Ledger, Withdrawal
 from hybrid.table.data_options import DataOptions
@@ -299,19 +299,19 @@ def made(folder: Path, name: str, ages: list[int | None]) -> Path:
 def test_delivery_and_withdrawal(url_env: str, release: Path, tmp_path: Path) -> None:
     options = DeliverOptions.model_validate({"sql": {"url_env": url_env, "table": NAME, "versions": "all"}})
     work, target = tmp_path / "work", f"versions of {NAME} in {url_env}"
-    check_targets(options, DATA, tmp_path)
-    assert deliver(release, options, DATA, tmp_path, work) == [target]
-    assert deliver(release, options, DATA, tmp_path, work) == []
+    Deliveries(options, DATA, tmp_path).check()
+    assert Deliveries(options, DATA, tmp_path).deliver(release, work) == [target]
+    assert Deliveries(options, DATA, tmp_path).deliver(release, work) == []
     second = made(tmp_path, SECOND, [40])
-    assert deliver(second, options, DATA, tmp_path, work) == [target]
+    assert Deliveries(options, DATA, tmp_path).deliver(second, work) == [target]
     assert shown() == [40]
     Ledger(work).withdraw(tmp_path / "releases", Withdrawal(SECOND, "2026-01-02T00:00:00", "Ada", "a mistake", ""))
-    recall(options, DATA, "clinic", work)
+    Deliveries(options, DATA, tmp_path).recall("clinic", work)
     assert shown() == [None, 34] and version(SECOND) not in tables()
     run(f"DROP VIEW {NAME}")
-    recall(options, DATA, "clinic", work)  # told already: nothing is done
+    Deliveries(options, DATA, tmp_path).recall("clinic", work)  # told already: nothing is done
     assert NAME not in tables()
-    assert deliver(release, options, DATA, tmp_path, work) == [target]
+    assert Deliveries(options, DATA, tmp_path).deliver(release, work) == [target]
     assert shown() == [None, 34]
 
 

@@ -11,7 +11,7 @@ import pytest
 
 from hybrid.base.errors import ConfigError, GateRefused
 from hybrid.cli import main
-from hybrid.operations.deliver import DeliverOptions, deliver
+from hybrid.operations.deliver import Deliveries, DeliverOptions
 from hybrid.publication import withdraw as module
 from hybrid.publication.folder import WITHDRAWN, named_latest, read_release
 from hybrid.publication.ledger import Ledger
@@ -138,8 +138,8 @@ def test_delivered_copies_are_listed(
     options = DeliverOptions.model_validate({"folder": "copies", "sql": {"url_env": "WAREHOUSE", "table": "people"}})
     data = {"synthetic": DataOptions.model_validate({"path": "people.csv"})}
     first, second = (out(make_run(f"r{at}", data_fingerprint=str(at) * 64)) for at in range(2))
-    deliver(first, options, data, tmp_path, tmp_path / "work")
-    deliver(second, DeliverOptions(sql=options.sql), data, tmp_path, tmp_path / "work")
+    Deliveries(options, data, tmp_path).deliver(first, tmp_path / "work")
+    Deliveries(DeliverOptions(sql=options.sql), data, tmp_path).deliver(second, tmp_path / "work")
     found = {delivery.target: delivery.newest for delivery in back(first.name).deliveries}
     assert found == {"copies": first.name, "people in WAREHOUSE": second.name}
     code("withdraw", first.name, "--by", "Ada", "--reason", "wrong load", "--releases", tmp_path / "releases",

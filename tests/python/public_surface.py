@@ -26,7 +26,7 @@ def _lines(name: str, found: Any) -> Iterator[str]:
         return
     if inspect.isclass(found):
         yield name
-        members = [one for one in vars(found) if not one.startswith("_")]
+        members = getattr(found, "LISTED", None) or [one for one in vars(found) if not one.startswith("_")]
         if name in ("Synthesis", "Anonymized", "Audit", "Anonymizer", "Draft"):
             yield from (f"{name}.{one}" for one in sorted(members))
         return
