@@ -209,7 +209,7 @@ MOST_ROUNDS = 100
 """Rounds of drawing again at most."""
 DATED_ROUNDS = 20
 """Rounds after which a date before that of its parent is set to it."""
-FAR_ROUNDS = 5
+FAR_ROUNDS = 15
 """Rounds after which a date beyond the range of the learned ones is set to its end."""
 MOST_LEFT_OUT = 0.05
 """Share of the rows at most that may be left out, since no draw for their parent keeps the rules."""
@@ -355,7 +355,11 @@ def _held(
         if not len(bad):
             return table, found
         again = repaired(rules.settle(draw(bad, attempt)), attempt)
-        taken, gone = _replacing(table, broken, again.take(~rules.broken(again) & ~bounds.broken(again)), n_parents)
+        good = ~rules.broken(again) & ~bounds.broken(again)
+        if attempt < FAR_ROUNDS:
+            taken, gone = _in_place(table, broken, again, good)
+        else:
+            taken, gone = _replacing(table, broken, again.take(good), n_parents)
         table = rules.settle(_together(table.take(~gone), taken))
     breaking = [rule.constraint.sentence for rule, mask in rules.masks(table) if mask.any()]
     for _ in range(MOST_ROUNDS):  # a row that is left out may change the numbers of others
@@ -369,6 +373,17 @@ def _held(
         f"after {MOST_ROUNDS} rounds of drawing again, rows still break constraints: {'; '.join(breaking)}",
         hint="`hybrid check` lists how many rows of the source break each; loosen or remove what few rows keep",
     )
+
+
+def _in_place(table: Table, broken: Mask, again: Table, good: Mask) -> tuple[Table, Mask]:
+    """Good rows of the places that broken ones have among those of their parent, and the rows of the table that go.
+
+    A second row is none of the first rows of another draw: of those there would be two.
+    """
+    most = max(len(table), len(again))
+    places, others = (one.persons * most + _rank(one.persons) for one in (table, again))
+    good = good & np.isin(others, places[broken])
+    return again.take(good), broken & np.isin(places, others[good])
 
 
 def _replacing(table: Table, broken: Mask, good: Table, n_parents: int) -> tuple[Table, Mask]:

@@ -3,7 +3,8 @@
 =====================  =====================================================================================
 categorical, boolean   discrete; the categories that occur, in the dtype's order; unused ones never come out
 integer, date, time    continuous on a grid: steps of the largest width that reaches every value (the
-                       greatest common divisor of the differences), counted from the smallest value
+                       greatest common divisor of the differences), counted from the smallest value;
+                       dates that are never on some days of the week: without these days
 decimal                the same on the grid of its digits; a plain number if it needs more than 15 digits
 missing                a state of its own: the last code of a discrete column, NaN in a continuous one (or a
                        flag column, as :class:`~hybrid.synthesize.protocol.Encoding` asks)
@@ -28,6 +29,11 @@ from hybrid.base.errors import DataError, GeneratorError
 from hybrid.synthesize.protocol import Encoded, Encoding, Feature
 from hybrid.table import Column, Kind, Schema, Table
 from hybrid.table.codings import numbers_of
+from hybrid.table.kinds.moments import DAY
+
+WEEK = 7
+LEAST_DAYS = 50
+"""Different dates from which on days of the week without any are left out: by chance, 1 table of 300 has such a day."""
 
 
 @dataclass(frozen=True)
@@ -77,6 +83,22 @@ class _Grid:
         steps = np.rint(np.where(missing, 0, encoded)).clip(0, np.nextafter(2.0**64, 0)).astype(np.uint64)
         whole = np.minimum(steps, np.uint64(self.last)) * np.uint64(self.step) + _wrapped(self.base)
         return self.kind.type.series(whole.view(np.int64), missing, self.scale)
+
+
+@dataclass(frozen=True)
+class _Calendar(_Grid):
+    """Dates on some days of the week."""
+
+    days: Array
+    """These, counted from ``base``: ascending, the first is 0."""
+
+    def encode(self, values: pd.Series) -> Array:
+        week, day = np.divmod(super().encode(values), WEEK)
+        return week * len(self.days) + np.searchsorted(self.days, day, side="right") - 1
+
+    def decode(self, encoded: Array) -> pd.Series:
+        week, at = np.divmod(np.rint(encoded).clip(0), len(self.days))
+        return super().decode(week * WEEK + self.days[np.nan_to_num(at).astype(np.int64)])
 
 
 @dataclass(frozen=True)
@@ -249,7 +271,11 @@ def _grid(known: pd.Series, distinct: pd.Series, column: Column, feature: Featur
     whole = np.sort(column.kind.type.whole(distinct, scale))
     offsets = whole.view(np.uint64) - whole.view(np.uint64)[0]
     step = int(np.gcd.reduce(offsets))
-    return _Grid(feature, column.kind, int(whole[0]), step, int(offsets[-1]) // step, scale)
+    about = feature, column.kind, int(whole[0]), step, int(offsets[-1]) // step, scale
+    days = np.unique(offsets // np.uint64(step) % np.uint64(WEEK)).astype(np.int64)
+    if column.kind is Kind.DATE and step == DAY and len(whole) >= LEAST_DAYS and len(days) < WEEK:
+        return _Calendar(*about, days)
+    return _Grid(*about)
 
 
 def _wrapped(value: int) -> np.uint64:

@@ -94,6 +94,29 @@ def test_values_between_the_grid_are_rounded_to_it():
     assert result["first"][0] == pd.Timestamp("2024-01-15")
 
 
+def dates(days: pd.DatetimeIndex) -> Table:
+    column = Column("date", Role.INSENSITIVE, Kind.DATE, ColumnFormat(date_format="%Y-%m-%d"))
+    return Table(pd.DataFrame({"date": days.astype("datetime64[us]")}), Schema((column,)))
+
+
+@pytest.mark.parametrize("missing", [False, True])
+def test_dates_lie_on_the_days_of_the_week_of_the_learned_ones(missing: bool) -> None:
+    school = dates(pd.bdate_range("2025-09-02", "2025-12-19"))
+    if missing:
+        school.frame.iloc[3, 0] = pd.NaT
+    codec = Codec(school, Encoding())
+    drawn = codec.decode([np.linspace(-5, 90, 400)], 400).frame["date"]
+    assert set(drawn.dt.dayofweek) == {0, 1, 2, 3, 4}
+    assert (drawn.min(), drawn.max()) == (pd.Timestamp("2025-09-02"), pd.Timestamp("2025-12-19"))
+    assert drawn.is_monotonic_increasing
+    pd.testing.assert_frame_equal(roundtrip(school, Encoding()).frame, school.frame)
+
+
+def test_few_dates_say_nothing_of_days_of_the_week() -> None:
+    term = dates(pd.bdate_range("2025-09-01", periods=40))
+    assert set(Codec(term, Encoding()).decode([np.arange(55.0)], 55).frame["date"].dt.dayofweek) == set(range(7))
+
+
 def test_numbers_outside_the_learned_range_are_encoded_on_their_side_of_it():
     learned = table_of({"day": (Kind.INTEGER, [10, 20, 30]), "same": (Kind.INTEGER, [5, 5, 6])})
     others = table_of({"day": (Kind.INTEGER, [0, 20, 50]), "same": (Kind.INTEGER, [-(2**62), 5, 2**62])})

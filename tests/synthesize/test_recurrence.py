@@ -97,3 +97,24 @@ def test_means_of_rows_follow_the_columns_of_the_person() -> None:
     wanted, found = (float(np.corrcoef(absences, one)[0, 1]) for one in (real, means))
     assert wanted < -0.6 and abs(found - wanted) < 0.12
     assert abs(means.std() / real.std() - 1) < 0.12
+
+
+def test_a_number_comes_again_with_its_category_whatever_lies_between() -> None:
+    """A salary is the same every month, and of other payments no two are alike."""
+    rng, owners = np.random.default_rng(7), np.repeat(np.arange(PUPILS), 9)
+    kind = np.tile(["salary", "card", "rent"], 3 * PUPILS)
+    salary, rent = (np.round(rng.normal(middle, middle / 5, PUPILS), 2)[owners] for middle in (3_000, 800))
+    amount = np.where(
+        kind == "salary", salary, np.where(kind == "rent", rent, np.round(rng.normal(40, 9, len(kind)), 2))
+    )
+    parents = _parents()
+    drawn = _fitted(pd.DataFrame({"kind": kind, "amount": amount}), owners, parents).sample_below(parents, 2)
+    frame = drawn.frame.assign(owner=drawn.persons, kind=drawn.frame["kind"].astype(str))
+    different = (
+        frame.groupby(["owner", "kind"])["amount"].agg(["nunique", "size"]).query("size > 1").groupby("kind").sum()
+    )
+    assert len(different) == 3 and different["size"].min() > PUPILS
+    share = different["nunique"] / different["size"]
+    assert share["salary"] < 0.45 and share["rent"] < 0.45 and share["card"] > 0.95
+    means = frame.groupby("kind")["amount"].mean()
+    assert abs(means["salary"] - 3_000) < 90 and abs(means["rent"] - 800) < 30 and abs(means["card"] - 40) < 3

@@ -306,13 +306,15 @@ MOST_TRIES = 10
 """Draws, at most, of a value that must differ from that of the row before."""
 EARLIER = "earlier "
 """Names of the numbers of a parent's earlier rows by category of a column, with its position; shape (n, n_levels)."""
+LAST = "last "
+"""Names of the last values of a column, with its position, by category of another one, NaN without; as EARLIER."""
 USUAL = "usual"
 """Name of the share of people like the row's person who have the value of the row before."""
 
 
 @dataclass(frozen=True)
 class RepeatTree:
-    """Tree of a column's repeats: whether a row has the value of the row before."""
+    """Tree of a column's repeats: whether a row has the value of the row before, or of the last one like it."""
 
     whether: DonorTree[str]
     """1 where it has, 0 where a new value is drawn."""
@@ -320,6 +322,8 @@ class RepeatTree:
     """Of a discrete column, the first rows' values by the person's columns: how usual the value before is among people
     like the person. Who was in a hospital far from home rarely is there again; without this no single column says so,
     and rows would drift away from their person, one after another."""
+    like: int | None
+    """Position of a column of categories, where what comes again is the value of the last row with the row's own."""
 
     def draw(self, known: Known, last: Array, rng: np.random.Generator) -> Mask:
         """Rows that repeat the value of the row before; shape (n,)."""
@@ -358,10 +362,13 @@ class CartSequenceModel:
         people = self.people.columns(n, int(rng.integers(2**31)), given)
         if self.ends is not None:
             people = self.ends.columns(n, int(rng.integers(2**31)), people)
-        tallies = {f"{EARLIER}{at}": one.tally(n) for at, one in self.recurrences.items()}
+        earlier = {f"{EARLIER}{at}": one.tally(n) for at, one in self.recurrences.items()}
+        for at, tree in self.repeats.items():
+            if tree.like is not None:
+                earlier[f"{LAST}{at}"] = np.full((n, self.plan.features[tree.like].n_levels), np.nan)
 
         def row(known: Known, before: Sequence[Array], position: int) -> list[Array]:
-            seen = {name: tally[: len(known[POSITION])] for name, tally in tallies.items()}
+            seen = {name: values[: len(known[POSITION])] for name, values in earlier.items()}
             return self._row(known | seen, before, position, rng)
 
         return self.plan.draw(people, row)
@@ -375,11 +382,19 @@ class CartSequenceModel:
                 gap = np.zeros(len(last)) if first else self._new(step, known, len(last), rng)
                 row[step.target] = known[TIME] = self.plan.time(known, gap, last, position)
             else:
+                like, everybody = self._like(step.target), np.arange(len(last))
+                if like is not None:
+                    last = known[f"{LAST}{step.target}"][everybody, row[like]]
                 row[step.target] = value = self._value(step, known, last, position, rng)
                 known[f"{ROW}{step.target}"] = value
+                if like is not None:
+                    known[f"{LAST}{step.target}"][everybody, row[like]] = value
                 if step.target in self.recurrences:
-                    known[f"{EARLIER}{step.target}"][np.arange(len(last)), value] += 1
+                    known[f"{EARLIER}{step.target}"][everybody, value] += 1
         return [row[at] for at in range(len(self.plan.features))]
+
+    def _like(self, target: int) -> int | None:
+        return self.repeats[target].like if target in self.repeats else None
 
     def _value(self, step: DonorTree[str], known: Known, last: Array, position: int, rng: np.random.Generator) -> Array:
         def propose(rows: Array) -> Array:
@@ -395,6 +410,8 @@ class CartSequenceModel:
         if repeats is None:
             return new
         same = repeats.draw(known, last, rng)
+        if repeats.like is not None:
+            same &= ~np.isnan(last)
         for _ in range(MOST_TRIES):
             equal = np.flatnonzero(~same & (new == last))
             if not len(equal):
@@ -456,14 +473,20 @@ def _grow_all(
     """Trees of the columns of a row, and of their repeats.
 
     The column that orders the rows learns from rows that follow another one; a column with repeats from the others.
+    Numbers may repeat those of rows with the same category of a column that is drawn before.
     """
     everything = np.arange(len(rows.persons))
     drawn, steps = rows.given, list[DonorTree[str]]()
     repeats: dict[int, RepeatTree] = {}
     for number, target in enumerate(targets):
-        same = everything[:0] if target == order else rows.repeated(target)
+        like, same = None, everything[:0]
+        if target != order:
+            if not rows.kind(target).is_discrete:
+                before = [at for at in targets[:number] if at != order and rows.kind(at).is_discrete]
+                like = rows.most_repeated(target, before)
+            same = rows.repeated(target, like)
         if len(same):
-            repeats[target] = _grow_repeats(rows, target, same, drawn, limits, rng)
+            repeats[target] = _grow_repeats(rows, (target, like), same, drawn, limits, rng)
         used = rows.later if target == order else np.setdiff1d(everything, same)
         steps.append(_grow(rows, (target, rows.kind(target), rows.targets[target]), drawn, used, limits, rng))
         drawn.append(TIME if target == order else f"{ROW}{target}")
@@ -496,9 +519,15 @@ def _recurrence(
 
 
 def _grow_repeats(
-    rows: TrainingRows, target: int, same: Array, names: Sequence[str], limits: TreeLimits, rng: np.random.Generator
+    rows: TrainingRows,
+    column: tuple[int, int | None],
+    same: Array,
+    names: Sequence[str],
+    limits: TreeLimits,
+    rng: np.random.Generator,
 ) -> RepeatTree:
-    """Tree of the repeats of a column, which the rows ``same`` have."""
+    """Tree of the repeats of a column, which the rows ``same`` have; and in which category they are like the last."""
+    target, like = column
     everything, values, usual = np.arange(len(rows.persons)), rows.targets[target], None
     if rows.kind(target).is_discrete:
         whose, plain = [name for name in names if name.startswith(PERSON)], replace(limits, small_groups=False)
@@ -511,7 +540,8 @@ def _grow_repeats(
         names = [*names, USUAL]
     flag = Feature("repeats", 2, ordered=False, missing=False)
     flags = np.isin(everything, same).astype(np.int32)
-    return RepeatTree(_grow(rows, (target, flag, flags), names, rows.later, limits, rng), usual)
+    whether = _grow(rows, (target, flag, flags), names, rows.last(target, like)[1], limits, rng)
+    return RepeatTree(whether, usual, like)
 
 
 def _grow(

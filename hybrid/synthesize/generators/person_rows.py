@@ -309,16 +309,34 @@ class TrainingRows:
         name = f"{ROW}{target}"
         return self.features[name if name in self.features else TIME]
 
-    def repeated(self, target: int) -> Array:
-        """Rows that repeat the value of the row before; none, where there are no more than by chance.
+    def last(self, target: int, like: int | None) -> tuple[Array, Array]:
+        """Value of the row before, or of the last with the same category of ``like``; and the rows that have one."""
+        if like is None:
+            return self.known[f"{BEFORE}{target}"], self.later
+        values = pd.Series(self.targets[target]).groupby([self.owner, self.targets[like]]).shift(1).to_numpy()
+        return values, np.flatnonzero(~np.isnan(values))
+
+    def repeated(self, target: int, like: int | None = None) -> Array:
+        """Rows that repeat the value of :meth:`last`; none, where there are no more than by chance.
 
         Chance is what two random rows have in common; the excess counts from :data:`LEAST_REPEATED`.
         """
-        values, later = self.targets[target], self.later
-        same = later[(values[later] == self.known[f"{BEFORE}{target}"][later])]
+        same, excess = self._repeats(target, like)
+        return same if excess >= LEAST_REPEATED else same[:0]
+
+    def most_repeated(self, target: int, likes: Sequence[int]) -> int | None:
+        """The column of categories, of several, by which most rows repeat a value; None: that of the row before.
+
+        A salary comes again each month, with other payments between.
+        """
+        excess = {like: self._repeats(target, like)[1] for like in (None, *likes)}
+        return max(excess, key=excess.__getitem__)
+
+    def _repeats(self, target: int, like: int | None) -> tuple[Array, float]:
+        values, (last, rows) = self.targets[target], self.last(target, like)
+        same = rows[values[rows] == last[rows]]
         shares = np.unique(values[~np.isnan(values)], return_counts=True)[1] / max(len(values), 1)
-        excess = len(same) / len(later) - float(shares @ shares)
-        return np.asarray(same if excess >= LEAST_REPEATED else same[:0])
+        return same, len(same) / len(self.later) - float(shares @ shares) * len(rows) / len(self.later)
 
 
 def training_rows(data: Children, table: PersonTable, plan: RowPlan) -> TrainingRows:

@@ -88,6 +88,28 @@ def test_a_date_beyond_those_learned_is_drawn_again() -> None:
     assert (days[table.persons == 0] < 30).all() and (days[table.persons == 1] >= 30).all()
 
 
+def test_a_row_is_replaced_by_one_of_its_own_place() -> None:
+    """Of two accounts the second is no current one, however often it was drawn beyond the end."""
+    people = 200
+    parents, _ = _tables([0] * people, [0], [0])
+    _, learned = _tables([0], [0, 40], [0, 0])
+    anchor = Anchor("day", "start", later=True).within(learned)
+
+    def draw(places: np.ndarray, attempt: int) -> Table:
+        at, days = np.repeat(places, 2), np.zeros((len(places), 2), dtype=int)
+        days[:, 1] = np.random.default_rng(attempt).integers(1, 80, len(places))
+        kind = np.tile(["current", "savings"], len(places))
+        frame = pd.DataFrame({"day": _dates(days.ravel().tolist()), "kind": kind})
+        return replace(read_frame(frame, ReadOptions()), named_persons=at)
+
+    first = draw(np.arange(people), 0)
+    beyond = Bounds((), parents, [anchor])
+    assert beyond.broken(first).sum() > people / 3
+    found, _ = _held(draw, Rules(), beyond, people, frozenset(), seed=1)
+    assert not beyond.broken(found).any()
+    assert found.frame["kind"].astype(str).tolist() == ["current", "savings"] * people
+
+
 def _accounts(n: int, gaps: np.ndarray, owners: np.ndarray) -> tuple[Table, Table]:
     """Accounts opened over thirty years, and days of their rows."""
     opened = np.linspace(0, 11_000, n).astype(int)
