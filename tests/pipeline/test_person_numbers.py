@@ -122,6 +122,28 @@ def test_names_and_numbers_of_several_people_are_no_person() -> None:
     assert _person(twice.reset_index(drop=True)) == "tax_id"
 
 
+def test_a_manager_of_many_is_not_whose_a_row_is(tmp_path: Path) -> None:
+    """Each employee has a number; that managers come again was an error, until someone wrote person: none."""
+    rng = np.random.default_rng(3)
+    names = ("EmpID", "ManagerID", "age")
+    columns = rng.permutation(300) + 1000, rng.integers(100, 120, 300), rng.integers(20, 60, 300)
+    frame = pd.DataFrame(dict(zip(names, columns, strict=True)))
+    for number, repeating in (("EmpID", ()), ("badge", ("ManagerID",))):
+        rows = frame.rename(columns={"EmpID": number})
+        rows.to_csv(tmp_path / "staff.csv", index=False)
+        roles = {name: {"role": "identifier"} for name in (number, "ManagerID")}
+        data = {"path": "staff.csv", "columns": roles | {"age": {"role": "insensitive"}}}
+        (tmp_path / "config.yaml").write_text(yaml.safe_dump({"version": 1, "data": data}))
+        config = load_config(tmp_path / "config.yaml")
+        assert without_person(config, read_table(tmp_path / "staff.csv", config.data)) == repeating
+
+
+def test_years_at_an_address_are_no_address() -> None:
+    rng = np.random.default_rng(4)
+    frame = pd.DataFrame({"address": rng.integers(0, 35, 800), "street": rng.integers(1, 40, 800)})
+    assert _roles(frame) == {"address": Role.INSENSITIVE, "street": Role.IDENTIFIER}
+
+
 def test_contradiction_by_hand() -> None:
     """Of four repeated rows two have another known sex or birth; what is missing contradicts nothing."""
     frame = pd.DataFrame(
