@@ -108,7 +108,10 @@ def pattern_of(column: Column, values: pd.Series) -> Pattern | None:
     if len(texts) >= _FEWEST and (found := _checked(texts) or _names(texts, written)):
         return found
     dated = _share(written, _DATE) >= _MOST  # 01/17/19 has the form of a phone number, too.
-    whole = next((what for what, form in _FORMS.items() if len(texts) >= 2 and not dated and _share(written, form) >= _MOST), None)
+    whole = next(
+        (what for what, form in _FORMS.items() if len(texts) >= 2 and not dated and _share(written, form) >= _MOST),
+        None,
+    )
     if whole is not None:
         return Pattern(whole)
     others = written.filter(pc.invert(pc.match_substring_regex(written, DATE_LIKE)))
