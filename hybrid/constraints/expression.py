@@ -2,15 +2,16 @@
 
 Grammar (Python's own, parsed with :mod:`ast`; every other node is refused)::
 
-    or  and  not    <  <=  >  >=  ==  !=  in [...]    + - * /    abs() min() max() round() floor() log() exp() missing() known()
+    or  and  not    <  <=  >  >=  ==  !=  in [...]    + - * /
+    abs()  min()  max()  round()  floor()  log()  exp()  missing()  known()
     days(from, to)  months(from, to)  years(from, to)    year()  month()  day()  weekday()  hour()
     column names (in backticks where they are no words), numbers, texts, true and false
 
 A single ``=`` compares like ``==``.
 ``known(a, b)`` is the first of its values that is not missing.
 An expression about a missing value is unknown (three-valued logic of Kleene), and what is unknown breaks nothing. So is
-a number that cannot be computed: one divided by zero, the logarithm of one that is not above it, or beyond every float64.
-``log`` is the natural logarithm.
+a number that cannot be computed: one divided by zero, the logarithm of one that is not above zero, or one beyond every
+float64. ``log`` is the natural logarithm.
 The difference of two dates or times is a number of days, and a date or time plus a number of days is another one.
 A text beside a date or time is read as one. Times of day are compared and have an ``hour``, and nothing else.
 From one date to another, ``days`` counts midnights; ``months`` and ``years`` are those that are complete: a month on

@@ -190,6 +190,19 @@ def test_names_and_births_that_recur_are_persons_with_several_rows() -> None:
     assert any("whose is a row? Geburts" in note for note in guess_frame(_visits().iloc[:, [0, 3, 4, 5]]).notes)
 
 
+def test_a_sex_and_its_text_are_one_trait() -> None:
+    """Of a table with both, each row of one sex was asked about as the same person as all others."""
+    rng = np.random.default_rng(5)
+    code = rng.integers(1, 3, 400)
+    frame = pd.DataFrame({"sex": code, "gender": np.array(["m", "f"])[code - 1], "cost": rng.integers(0, 90, 400)})
+    assert people_again(_table(frame)) == ()
+    panel = _panel().assign(race_text=lambda rows: rows["race"].astype(str) + "!")
+    assert person_numbers(_table(panel), ["idcode"]) == ("idcode",)
+    assert person_numbers(_table(panel.drop(columns="birth_yr")), ["idcode"]) == person_numbers(
+        _table(_panel().drop(columns="birth_yr")), ["idcode"]
+    )
+
+
 def test_first_names_and_surnames_alone_are_no_person() -> None:
     rng = np.random.default_rng(3)
     frame = pd.DataFrame({"Nom": rng.choice(["BEGUE", "ROY", "MOREL"] + [f"N{at}" for at in range(300)], 900)})

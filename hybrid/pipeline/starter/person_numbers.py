@@ -94,10 +94,18 @@ def people_again(table: Table) -> tuple[str, ...]:
 
 
 def _groups(table: Table, names: Sequence[str], others: Sequence[str]) -> list[list[str]]:
-    """Traits that say different things: names, births, and each of the others."""
+    """Traits that say different things: names, births, and each of the others; of a code and its text only one."""
     births = [name for name in others if table.frame[name].nunique() > _MOST_TRAITS]
-    groups = (list(names), births, *([name] for name in others if name not in births))
-    return [group for group in groups if group]
+    few = list[str]()
+    for name in others:
+        if name not in births and not any(_are_one(table, name, other) for other in few):
+            few.append(name)
+    return [group for group in (list(names), births, *([name] for name in few)) if group]
+
+
+def _are_one(table: Table, first: str, second: str) -> bool:
+    sizes = {len(np.unique(_codes(table, names))) for names in ([first], [second], [first, second])}
+    return len(sizes) == 1
 
 
 def _codes(table: Table, names: Sequence[str]) -> Array:

@@ -246,8 +246,10 @@ class RowPlan:
         found = lasting_columns(data.features, data.columns, data.counts)
         lasting = {at: feature for at, feature in found.items() if at != data.order}
         places = table.counts_at, table.first_at, table.n_static
-        times = [] if data.order is None else order_values(data.features[data.order], data.columns[data.order])
-        end = float(np.nanmax([*times, -np.inf]))
+        if data.order is None:
+            return cls(*places, tuple(data.features), None, lasting)
+        times = order_values(data.features[data.order], data.columns[data.order])
+        end = float(np.max(times, where=~np.isnan(times), initial=-np.inf))
         return cls(*places, tuple(data.features), data.order, lasting, end)
 
     def draw(self, people: Sequence[Array], draw_row: DrawRow) -> DrawnColumns:
