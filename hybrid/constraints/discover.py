@@ -16,7 +16,7 @@ from hybrid.constraints.constraint import LEAST_HELD, LEAST_ROWS, Constraint
 from hybrid.constraints.expression import parse, quoted
 from hybrid.constraints.kinds.checked import Range
 from hybrid.constraints.kinds.combinations import Combinations
-from hybrid.constraints.kinds.computed import RELATIVE, Derived, Equal
+from hybrid.constraints.kinds.computed import RELATIVE, SINGLE, Derived, Equal
 from hybrid.constraints.kinds.order import Le, Tied
 from hybrid.constraints.registry import KINDS
 from hybrid.table import Kind, Table
@@ -35,6 +35,9 @@ _SCREENED = 10
 """Rows on which most sums fail; one of them may break a sum that is looked at closer."""
 _DIGITS = 5
 """Significant digits of a factor at most: a conversion, and no fit."""
+_ALL_DIGITS = 15
+_LEAST_DIGITS = 2
+"""Digits after the point of a logarithm at least: of fewer, other numbers agree by chance."""
 _AGES = (0, 130)
 
 Found = tuple[str, str]
@@ -85,9 +88,11 @@ class _Search:
 
     @cached_property
     def digits(self) -> Array:
-        """Digits after the point of each column of numbers; 15 where they vary."""
+        """Digits after the point of each column of numbers; :data:`_ALL_DIGITS` where they vary."""
         formats = [self.table.schema[name] for name in self.names]
-        return np.array([0 if one.kind is Kind.INTEGER else one.format.decimals or 15 for one in formats], dtype=int)
+        return np.array(
+            [0 if one.kind is Kind.INTEGER else one.format.decimals or _ALL_DIGITS for one in formats], dtype=int
+        )
 
     @cached_property
     def usual_digits(self) -> Array:
@@ -126,6 +131,7 @@ class _Search:
             yield from self._proportional()
             yield from self._of_parts()
             yield from self._of_flags()
+            yield from self._logarithms()
 
     def holds(self, name: str, text: str) -> bool:
         """True if enough rows agree with a formula, of those with an unusual value as of all.
@@ -280,6 +286,27 @@ class _Search:
             for one, other in wider[np.argwhere(np.triu(equal))]:
                 yield self.names[total], f"{quoted(self.names[flags[one]])} * {quoted(self.names[flags[other]])}"
 
+    def _logarithms(self) -> Iterator[Found]:
+        """Logarithms of other numbers, of what is one more, and numbers of which only the logarithm has all digits."""
+        targets = [at for at in self.varied if self.digits[at] >= _LEAST_DIGITS]
+        for at in self.varied if targets else ():
+            name, x = quoted(self.names[at]), self.values[self.probed, at]
+            with np.errstate(divide="ignore", invalid="ignore", over="ignore"):
+                log, of_more = np.log(x), np.log(x + 1)
+                forms = {
+                    f"log({name})": log,
+                    f"log({name} + 1)": of_more,
+                    f"log({name}) / log(10)": log / np.log(10),
+                    f"log({name}) / log(2)": log / np.log(2),
+                    f"exp({name})": np.exp(x),
+                }
+                yield from (
+                    (self.names[target], text)
+                    for text, computed in forms.items()
+                    for target in targets
+                    if target != at and self._agrees(np.where(np.isfinite(computed), computed, np.nan), target)
+                )
+
     def _telling_rows(self, total: int) -> Array:
         """Rows with unusual values of a column, few of which lack other values."""
         rows = np.flatnonzero(~self.usual[:, total])
@@ -338,9 +365,10 @@ class _Search:
 
     def _allowed(self, values: Numbers, at: int, *, of_sum: bool = False) -> Numbers:
         """Distance within which a computed number is the same; of a sum, to the digits of the coarsest decimals."""
-        digits = min([each for each in (*self.digits, 15) if each]) if of_sum else self.digits[at]
+        digits = min([each for each in (*self.digits, _ALL_DIGITS) if each]) if of_sum else self.digits[at]
         half = 0.5 * 10.0**-digits if digits else 1e-6
-        return np.asarray(RELATIVE * np.maximum(np.abs(values), 1) + half * (1 + 1e-9))
+        share = SINGLE if self.digits[at] == _ALL_DIGITS else RELATIVE
+        return np.asarray(share * np.maximum(np.abs(values), 1) + half * (1 + 1e-9))
 
 
 def _day_of_ages(born: Array, ages: Array) -> str | None:

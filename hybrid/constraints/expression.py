@@ -2,14 +2,16 @@
 
 Grammar (Python's own, parsed with :mod:`ast`; every other node is refused)::
 
-    or  and  not    <  <=  >  >=  ==  !=  in [...]    + - * /    abs() min() max() round() floor() missing() known()
+    or  and  not    <  <=  >  >=  ==  !=  in [...]    + - * /
+    abs()  min()  max()  round()  floor()  log()  exp()  missing()  known()
     days(from, to)  months(from, to)  years(from, to)    year()  month()  day()  weekday()  hour()
     column names (in backticks where they are no words), numbers, texts, true and false
 
 A single ``=`` compares like ``==``.
 ``known(a, b)`` is the first of its values that is not missing.
 An expression about a missing value is unknown (three-valued logic of Kleene), and what is unknown breaks nothing. So is
-a number that cannot be computed: one divided by zero, or beyond every float64.
+a number that cannot be computed: one divided by zero, the logarithm of one that is not above zero, or one beyond every
+float64. ``log`` is the natural logarithm.
 The difference of two dates or times is a number of days, and a date or time plus a number of days is another one.
 A text beside a date or time is read as one. Times of day are compared and have an ``hour``, and nothing else.
 From one date to another, ``days`` counts midnights; ``months`` and ``years`` are those that are complete: a month on
@@ -34,6 +36,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
+from hybrid.base.arrays import Numbers
 from hybrid.base.errors import Problem
 from hybrid.table import Schema, Table
 from hybrid.table.kinds.value_type import Sort
@@ -213,12 +216,15 @@ _PARTS: Mapping[str, Callable[[pd.Series], pd.Series]] = {
     "weekday": lambda dates: dates.dt.weekday + 1,
     "hour": lambda dates: dates.dt.hour,
 }
+_GROWTH: Mapping[str, Callable[[Numbers], Numbers]] = {"log": np.log, "exp": np.exp}
 _FUNCTIONS: Mapping[str, tuple[int, int]] = {
     "abs": (1, 1),
     "min": (2, 10),
     "max": (2, 10),
     "round": (1, 2),
     "floor": (1, 1),
+    "log": (1, 1),
+    "exp": (1, 1),
     "missing": (1, 1),
     "known": (2, 10),
     **dict.fromkeys(_BETWEEN, (2, 2)),
@@ -357,6 +363,10 @@ class _Evaluation:
             return "number", abs(values[0])
         if name == "floor":
             return "number", np.floor(values[0])
+        if name in _GROWTH:
+            with np.errstate(divide="ignore", invalid="ignore", over="ignore"):
+                found = _GROWTH[name](values[0].to_numpy(dtype=np.float64, na_value=np.nan))
+            return "number", pd.Series(found, index=self.frame.index, dtype="Float64").where(np.isfinite(found))
         together = pd.concat(values, axis=1)
         found = together.min(axis=1, skipna=False) if name == "min" else together.max(axis=1, skipna=False)
         return "number", found.astype("Float64")

@@ -52,7 +52,8 @@ def identifying_problems(tables: Mapping[str, Table], kept: Collection[str]) -> 
     """Columns that hold values of identifiers, or are named by a contact.
 
     Exact, word by word: a name of several words or a number with letters (P00005) of any identifier, in any text; a
-    single word or a plain number, in the text of its own row, where that is more often than by chance.
+    single word or a plain number, in the text of its own row, where that is more often than by chance and fewer than
+    five people have this text: a colour is not the name of those who are called so.
 
     Identifiers of each table are looked for in all. ``kept`` are columns that a person decided to release as they are.
     With each problem comes the table's name; the messages hold no value.
@@ -67,7 +68,7 @@ def identifying_problems(tables: Mapping[str, Table], kept: Collection[str]) -> 
                 yield name, Problem(message, "give it another name in the source", values=column.name)
             if column.kind is not Kind.CATEGORICAL or column.role is Role.IDENTIFIER or column.name in kept:
                 continue
-            rows = int(_naming(table.frame[column.name], telling, sought[name].own).sum())
+            rows = int(_naming(table, column.name, telling, sought[name].own).sum())
             if rows:
                 yield name, _problem(column.name, rows)
 
@@ -111,12 +112,14 @@ def _is_telling(text: str) -> bool:
     return letters and (digits or words > 1) and words <= MOST_WORDS
 
 
-def _naming(texts: pd.Series, telling: set[str], own: list[pd.Series]) -> Mask:
-    codes, distinct = pd.factorize(texts)
+def _naming(table: Table, name: str, telling: set[str], own: list[pd.Series]) -> Mask:
+    codes, distinct = pd.factorize(table.frame[name])
     words = [words_of(str(text)) for text in distinct]
     named = np.array([not telling.isdisjoint(_runs(one)) for one in words], dtype=bool)
     found: Mask = np.append(named, False)[codes]
-    sets = [*map(frozenset, words), frozenset[str]()]
+    held = value_holders(table, name).reindex(distinct, fill_value=0)
+    sets = [frozenset(one) if people < SHARED_BY else frozenset[str]() for one, people in zip(words, held, strict=True)]
+    sets.append(frozenset())
     for values in own:
         hits = _hits(sets, codes, values)
         by_chance = int(_hits(sets, np.roll(codes, len(codes) // 2 + 1), values).sum())

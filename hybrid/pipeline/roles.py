@@ -10,8 +10,9 @@ from pydantic import StringConstraints
 
 from hybrid.base.errors import ConfigError, Problem
 from hybrid.base.options import Options
+from hybrid.pipeline.starter.column_names import denotes_staff
 from hybrid.pipeline.starter.guessed_roles import evidence_of, repeats
-from hybrid.pipeline.starter.person_numbers import people_again, person_numbers, second_people
+from hybrid.pipeline.starter.person_numbers import people_again, person_numbers, rows_are_numbered, second_people
 from hybrid.publication.roles import DecidedRoles
 from hybrid.table import Role, Table
 
@@ -80,15 +81,18 @@ def person_problem(names: tuple[str, ...]) -> Problem:
 def without_person(config: RunConfig, table: Table) -> tuple[str, ...]:
     """Repeating identifiers without a decision about persons.
 
-    Those of households are no persons. If numbers repeat, only these are named. Names and addresses count only where no
-    other identifier repeats: different people share them. A column of any other role counts if each of its values goes
-    with the sex, birth or name of one person. Without any of them, names, births and sexes that recur together count.
+    Those of households are no persons, nor are those of staff where each row has a number of its own person. If numbers
+    repeat, only these are named. Names and addresses count only where no other identifier repeats: different people
+    share them. A column of any other role counts if each of its values goes with the sex, birth or name of one person.
+    Without any of them, names, births and sexes that recur together count.
     """
     if config.data.person is not None:
         return ()
     own = [name for name in table.schema.identifiers if name not in config.data.household_columns]
     found = {name: evidence_of(table.schema[name], table.frame[name]) for name in own}
     repeating = [name for name in found if repeats(table.frame[name])]
+    if rows_are_numbered(table, own):
+        repeating = [name for name in repeating if not denotes_staff(name)]
     shared = [name for name in repeating if (evidence := found[name]) and evidence.identity in ("name", "address")]
     others = [name for name in table.schema.names if name not in (*own, *config.data.household_columns)]
     numbers = [name for name in repeating if name not in shared] + list(person_numbers(table, others))

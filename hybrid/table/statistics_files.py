@@ -253,6 +253,11 @@ _DAYS = np.iinfo(np.int32).min, np.iinfo(np.int32).max
 """Of dates in 32 bits."""
 
 
+_MOST_DIGITS = 6
+_OF_A_STEP, _OF_A_NUMBER = 1e-3, 1e-6
+"""Shares of a step and of a number up to which a number has so few digits but for how it was stored."""
+
+
 def read_statistics_file(file: File, options: ReadOptions) -> pa.Table:
     """Read the columns of a file: texts for labels and times of day, dates, moments, whole numbers and decimals.
 
@@ -279,10 +284,21 @@ def _column(values: pd.Series, name: str, book: Codebook, options: ReadOptions) 
         return _read_moments(numbers, book, book.moments[name])
     if name in book.singles:
         numbers = numbers.astype(np.float32).astype(str).astype(np.float64)  # 0.1, not 0.10000000149011612
+    numbers = _without_noise(numbers)
     numbers = np.where(np.isin(numbers, _missing_codes(labels, options.missing)), np.nan, numbers)
     if labels and not (kind is not None and kind.is_number) and (named := _named(numbers, labels, kind)) is not None:
         return named
     return _plain(numbers)
+
+
+def _without_noise(numbers: Array) -> Array:
+    """Numbers of a few digits without what their storage added, as SAS does to shortened ones, and sums to decimals."""
+    for digits in range(_MOST_DIGITS + 1):
+        rounded = np.round(numbers, digits)
+        off = np.abs(numbers - rounded)
+        if not (off > np.minimum(_OF_A_STEP * 10.0**-digits, _OF_A_NUMBER * np.abs(numbers))).any():
+            return np.asarray(rounded)
+    return numbers
 
 
 def _plain(numbers: Array) -> pa.Array:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -12,7 +13,7 @@ from hypothesis import strategies as st
 
 from hybrid.constraints import Form, Rules
 from hybrid.constraints.discover import derivations, discover
-from hybrid.table import Kind, Table
+from hybrid.table import ColumnFormat, Kind, Schema, Table
 from tests.constraints.small_tables import declared, table_of
 
 RNG = np.random.default_rng(4)
@@ -61,6 +62,30 @@ COMPUTED: dict[str, tuple[Kind, Any, str]] = {
     "cents": (Kind.DECIMAL, np.round(PRICE * 100), "100 * price"),
     "fahrenheit": (Kind.DECIMAL, 1.8 * COUNT + 32, "1.8 * count + 32"),
 }
+
+
+WAGES = np.round(RNG.lognormal(2, 0.6, N), 2)
+LOGS = RNG.normal(2, 0.6, N)
+GROWN: dict[str, tuple[Any, Any, int | None, str]] = {
+    "log": (WAGES, np.log(WAGES), None, "log(other)"),
+    "of single precision": (WAGES, np.log(WAGES).astype(np.float32).astype(float), None, "log(other)"),
+    "rounded": (WAGES, np.log(WAGES), 4, "log(other)"),
+    "of what may be 0": (COUNT - 1.0, np.log(COUNT), None, "log(other + 1)"),
+    "to 10": (WAGES, np.log10(WAGES), None, "log(other) / log(10)"),
+    "of which only the logarithm has all digits": (LOGS, np.exp(LOGS), 2, "exp(other)"),
+}
+
+
+@pytest.mark.parametrize("case", GROWN)
+def test_logarithms_are_found(case: str) -> None:
+    other, values, digits, text = GROWN[case]
+    values = values if digits is None else np.round(values, digits)
+    for off, wanted in ((0.0, [{"grown": text}]), (0.05, [])):
+        wrong = values + np.where(np.arange(N) % 3, 0, off)
+        table = table_of(other=(Kind.DECIMAL, other), grown=(Kind.DECIMAL, wrong))
+        first, grown = table.schema
+        schema = Schema((first, replace(grown, format=ColumnFormat(decimals=digits))))
+        assert [one.derived for one in derivations(replace(table, schema=schema))] == wanted
 
 
 @pytest.mark.parametrize("name", COMPUTED)

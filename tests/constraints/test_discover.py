@@ -54,6 +54,18 @@ def test_a_row_that_breaks_it_is_enough_and_of_a_formula_some(broken: dict[str, 
     assert FOUND[lost] not in texts(changed(TABLE, **broken))
 
 
+@pytest.mark.parametrize(("kind", "wanted"), [(Kind.INTEGER, "(died == 0)"), (Kind.BOOLEAN, "(not died)")])
+def test_a_flag_that_says_whether_there_is_a_date_is_found(kind: Kind, wanted: str) -> None:
+    rng = np.random.default_rng(6)
+    dead = rng.random(300) < 0.2
+    dates = pd.Series(pd.Timestamp("2024-01-01") + pd.to_timedelta(rng.integers(0, 300, 300), "D")).where(dead)
+    table = table_of(died=(kind, list(dead)), death=(Kind.DATE, dates), x=(Kind.INTEGER, list(rng.integers(0, 2, 300))))
+    text = f"missing(death) == {wanted}"
+    assert texts(table) == [f"{{formula: {text}}}"] or texts(table) == [f"{{formula: '{text}'}}"]
+    wrong = dates.mask(dates.index == np.flatnonzero(dead)[0])
+    assert texts(changed(table, death=wrong.astype("datetime64[us]"))) == []
+
+
 def test_shuffled_columns_have_no_constraints() -> None:
     rng = np.random.default_rng(3)
     columns = {name: TABLE.frame[name].iloc[rng.permutation(400)].reset_index(drop=True) for name in TABLE.frame}

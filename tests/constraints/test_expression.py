@@ -149,6 +149,16 @@ def test_each_part_of_a_long_sum_is_computed_once(monkeypatch: pytest.MonkeyPatc
     assert len(seen) == 12
 
 
+def test_logarithms_worked_by_hand() -> None:
+    table = table_of(wage=(Kind.DECIMAL, [1.0, 10.0, 0.0, -3.0, None, 1000.0]))
+    log = parse("log(wage)").value(table)
+    assert log.isna().tolist() == [False, False, True, True, True, False]
+    assert log.dropna().tolist() == pytest.approx([0.0, 2.302585093, 6.907755279])
+    power = parse("exp(wage)").value(table)
+    assert power.isna().tolist() == [False] * 4 + [True, True], "e to the 1000 is beyond every number"
+    assert parse("exp(log(wage)) - wage").value(table).dropna().tolist() == pytest.approx([0, 0, 0], abs=1e-9)
+
+
 def test_what_cannot_be_computed_is_unknown_and_breaks_nothing() -> None:
     table = table_of(age=(Kind.INTEGER, [41, 0]))
     for text in ("age > 1/0", "0/0*age > 1", "age*1e308*1e308 > 1", "1/age > 1/41"):

@@ -55,6 +55,8 @@ def test_names_of_schemas_that_the_vocabulary_was_not_written_for() -> None:
         ("Tel.", "contact"),
         ("Straße", "address"),
         ("Nom", "name"),
+        ("Imię", "name"),
+        ("PESEL", "number"),
         ("Nombre completo", "name"),
         ("number_of_patients", None),
         ("number_outpatient", None),

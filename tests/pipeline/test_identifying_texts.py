@@ -57,6 +57,14 @@ def test_single_words_and_numbers_count_in_the_row_of_their_own_person() -> None
     assert found(table([f"case {number}" for number in numbers], numbers))
 
 
+def test_a_colour_is_no_name_of_the_few_who_are_called_so() -> None:
+    """Four Whites who are white, and one remark that five share: no run of a table with surnames and races began."""
+    names = ["White"] * 4 + [f"Person{at}" for at in range(N - 4)]
+    races = ["White"] * 10 + ["Black"] * (N - 10)
+    assert found(table(races, names)) == []
+    assert found(table(["White"] * 4 + ["Black"] * (N - 4), names)), "four people alone have this text"
+
+
 def test_what_many_share_names_nobody() -> None:
     ids = ["not known 1"] * 10 + [f"P{at:05d}" for at in range(N - 10)]
     assert found(table(["not known 1"] * 20 + ["stable"] * (N - 20), ids)) == []

@@ -122,6 +122,28 @@ def test_names_and_numbers_of_several_people_are_no_person() -> None:
     assert _person(twice.reset_index(drop=True)) == "tax_id"
 
 
+def test_a_manager_of_many_is_not_whose_a_row_is(tmp_path: Path) -> None:
+    """Each employee has a number; that managers come again was an error, until someone wrote person: none."""
+    rng = np.random.default_rng(3)
+    names = ("EmpID", "ManagerID", "age")
+    columns = rng.permutation(300) + 1000, rng.integers(100, 120, 300), rng.integers(20, 60, 300)
+    frame = pd.DataFrame(dict(zip(names, columns, strict=True)))
+    for number, repeating in (("EmpID", ()), ("badge", ("ManagerID",))):
+        rows = frame.rename(columns={"EmpID": number})
+        rows.to_csv(tmp_path / "staff.csv", index=False)
+        roles = {name: {"role": "identifier"} for name in (number, "ManagerID")}
+        data = {"path": "staff.csv", "columns": roles | {"age": {"role": "insensitive"}}}
+        (tmp_path / "config.yaml").write_text(yaml.safe_dump({"version": 1, "data": data}))
+        config = load_config(tmp_path / "config.yaml")
+        assert without_person(config, read_table(tmp_path / "staff.csv", config.data)) == repeating
+
+
+def test_years_at_an_address_are_no_address() -> None:
+    rng = np.random.default_rng(4)
+    frame = pd.DataFrame({"address": rng.integers(0, 35, 800), "street": rng.integers(1, 40, 800)})
+    assert _roles(frame) == {"address": Role.INSENSITIVE, "street": Role.IDENTIFIER}
+
+
 def test_contradiction_by_hand() -> None:
     """Of four repeated rows two have another known sex or birth; what is missing contradicts nothing."""
     frame = pd.DataFrame(
@@ -166,6 +188,19 @@ def test_names_and_births_that_recur_are_persons_with_several_rows() -> None:
     assert _person(_visits()) is None
     assert any("whose is a row? Vorname, Nachname" in note for note in guess_frame(_visits()).notes)
     assert any("whose is a row? Geburts" in note for note in guess_frame(_visits().iloc[:, [0, 3, 4, 5]]).notes)
+
+
+def test_a_sex_and_its_text_are_one_trait() -> None:
+    """Of a table with both, each row of one sex was asked about as the same person as all others."""
+    rng = np.random.default_rng(5)
+    code = rng.integers(1, 3, 400)
+    frame = pd.DataFrame({"sex": code, "gender": np.array(["m", "f"])[code - 1], "cost": rng.integers(0, 90, 400)})
+    assert people_again(_table(frame)) == ()
+    panel = _panel().assign(race_text=lambda rows: rows["race"].astype(str) + "!")
+    assert person_numbers(_table(panel), ["idcode"]) == ("idcode",)
+    assert person_numbers(_table(panel.drop(columns="birth_yr")), ["idcode"]) == person_numbers(
+        _table(_panel().drop(columns="birth_yr")), ["idcode"]
+    )
 
 
 def test_first_names_and_surnames_alone_are_no_person() -> None:

@@ -86,6 +86,7 @@ def test_forms(values: list[str], what: str | None) -> None:
         ],
         [f"{at}.5" for at in range(40)],
         [f"0{at % 9 + 1}/{at % 28 + 1}/{60 + at}" for at in range(40)],  # dates, once taken for phone numbers
+        [f"0{at % 9 + 1}/{at % 18 + 10}/{at % 5 + 14}" for at in range(40)],
         ["yes", "no"] * 20,
         [],
     ],

@@ -232,6 +232,22 @@ def test_short_numbers_of_stata_are_the_ones_that_were_typed(tmp_path: Path) -> 
     assert column(tmp_path / "a.dta", "weight") == (Kind.DECIMAL, [70.1, 81.35])
 
 
+@pytest.mark.parametrize(
+    ("stored", "meant"),
+    [
+        ([133.799999713898, 132.0, 98.3999998569489], [133.8, 132.0, 98.4]),
+        ([17.299999999999997, 4470.9400000000005], [17.3, 4470.94]),
+        ([1.5e-6, 2e-6], [1.5e-6, 2e-6]),
+        ([123456.789, 0.2], [123456.789, 0.2]),
+        ([2 / 3, 0.1], [2 / 3, 0.1]),
+    ],
+)
+def test_digits_that_storage_added_are_not_read(stored: list[float], meant: list[float], tmp_path: Path) -> None:
+    """Weights of 133.8, as SAS keeps them where it stores few bytes, came out as 143.682551."""
+    path = made(tmp_path, ".sav", pd.DataFrame({"WEIGHT": stored}))
+    assert column(path, "WEIGHT") == (Kind.DECIMAL, meant)
+
+
 def test_a_file_at_a_url(tmp_path: Path) -> None:
     path = made(tmp_path, ".sav")
     fsspec.filesystem("memory").pipe("/clinic/people.sav", path.read_bytes())

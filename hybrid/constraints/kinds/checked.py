@@ -14,8 +14,8 @@ from hybrid.base.arrays import Mask
 from hybrid.base.errors import Problem
 from hybrid.base.words import listed, named
 from hybrid.constraints.constraint import Constraint, no_row
-from hybrid.constraints.expression import Expression, parse
-from hybrid.table import Schema, Table
+from hybrid.constraints.expression import Expression, parse, quoted
+from hybrid.table import Kind, Schema, Table
 from hybrid.table.kinds.value_type import Measure
 
 Limit = int | float | datetime | date | time | None
@@ -93,6 +93,16 @@ LEAST_MISSING = 20
 """Rows in which the columns are missing, and in which they are not, so that the constraint is suggested."""
 
 
+def _by_gaps(table: Table) -> dict[bytes, list[str]]:
+    """Columns by the rows in which they are missing, one bit a row; those that are, and are not, in enough rows."""
+    found: dict[bytes, list[str]] = {}
+    for name in table.schema.names:
+        missing = table.frame[name].isna().to_numpy()
+        if LEAST_MISSING <= missing.sum() <= len(missing) - LEAST_MISSING:
+            found.setdefault(np.packbits(missing).tobytes(), []).append(name)
+    return found
+
+
 class MissingTogether(Constraint):
     """Columns that have a value together, or are missing together."""
 
@@ -101,12 +111,7 @@ class MissingTogether(Constraint):
 
     @classmethod
     def candidates(cls, table: Table, rng: np.random.Generator) -> Iterator[Constraint]:  # noqa: ARG003 - no chance
-        same: dict[bytes, list[str]] = {}
-        for name in table.schema.names:
-            missing = table.frame[name].isna().to_numpy()
-            if LEAST_MISSING <= missing.sum() <= len(missing) - LEAST_MISSING:
-                same.setdefault(np.packbits(missing).tobytes(), []).append(name)
-        yield from (cls(missing_together=tuple(names)) for names in same.values() if len(names) > 1)
+        yield from (cls(missing_together=tuple(names)) for names in _by_gaps(table).values() if len(names) > 1)
 
     @property
     def sentence(self) -> str:
@@ -144,6 +149,22 @@ class Formula(Constraint):
     formula: str
     """Comparisons of columns, numbers and texts, joined by and, or, not; + - * /, in [...], abs, min, max, missing.
     Column names that are no words stand in backticks. Unknown, for want of a value, is not broken."""
+
+    @classmethod
+    def candidates(cls, table: Table, rng: np.random.Generator) -> Iterator[Constraint]:  # noqa: ARG003 - no chance
+        """Flags (0 and 1, or yes and no) that say whether another column has a value, such as a date of death."""
+        gaps = _by_gaps(table)
+        for column in table.schema if gaps else ():
+            flag, values = quoted(column.name), table.frame[column.name]
+            if not (column.kind.is_number or column.kind is Kind.BOOLEAN) or not values.isin((0, 1)).all():
+                continue
+            forms = (flag, f"(not {flag})") if column.kind is Kind.BOOLEAN else (f"({flag} == 1)", f"({flag} == 0)")
+            up = values.to_numpy(dtype=bool)
+            for text, rows in zip(forms, (up, ~up), strict=True):
+                yield from (
+                    cls(formula=f"missing({quoted(name)}) == {text}")
+                    for name in gaps.get(np.packbits(rows).tobytes(), ())[:1]
+                )
 
     @field_validator("formula")
     @classmethod

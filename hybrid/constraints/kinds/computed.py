@@ -33,6 +33,8 @@ from hybrid.table.persons import constant_within, person_groups
 
 RELATIVE = 1e-9
 """Share of a number within which a computed one counts as equal."""
+SINGLE = 2.0**-23
+"""The same of numbers without fixed digits, which may come from single precision, as of Stata."""
 
 
 class Derived(Constraint):
@@ -93,7 +95,8 @@ class Derived(Constraint):
         found, exact = numbers_of(values), numbers_of(self.expression.value(table))
         sources = (table.schema[name] for name in self.expression.columns)
         unit = max(step_of(column), *(step_of(one) for one in sources if one.kind.type.has_decimals), 0)
-        allowed = RELATIVE * np.maximum(np.abs(found), 1) + unit / 2
+        in_full = column.kind.type.has_decimals and column.format.decimals is None
+        allowed = (SINGLE if in_full else RELATIVE) * np.maximum(np.abs(found), 1) + unit / 2
         return np.asarray(known & (np.abs(found - exact) > allowed))
 
     def computed(self, table: Table, column: Column) -> pd.Series:

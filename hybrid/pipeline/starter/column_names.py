@@ -265,6 +265,11 @@ def denotes_people(name: str, *, staff: bool = True) -> bool:
     return bool(stems & people) and (staff or not stems & serving)
 
 
+def denotes_staff(name: str) -> bool:
+    """True if a name has a word for those who serve many, such as physicians."""
+    return denotes_people(name) and not denotes_people(name, staff=False)
+
+
 def denotes_events(name: str) -> bool:
     """True if a name has a word for visits or contracts."""
     events = {_stem(word) for word in vocabulary().events}

@@ -7,17 +7,16 @@ from dataclasses import replace
 from pathlib import Path
 
 from hybrid.constraints.discover import MOST_COLUMNS, discover
-from hybrid.pipeline.starter.column_names import identity_of, vocabulary
 from hybrid.pipeline.starter.columns import guess_columns, named_as_read
 from hybrid.pipeline.starter.config_text import AskedTable, constraints_note, household_notes, questions
 from hybrid.pipeline.starter.guessed_roles import GuessedRole, person_key, repeats
-from hybrid.pipeline.starter.person_numbers import people_again, second_people
+from hybrid.pipeline.starter.person_numbers import people_again, rows_are_numbered, second_people
 from hybrid.pipeline.starter.reading import guess_frame_reading, guess_reading
 from hybrid.pipeline.starter.suggested_constraints import with_sure
 from hybrid.pipeline.starter.write import GuessedConfig, guess_rules
 from hybrid.table import Role, Table
 from hybrid.table.data_options import DataOptions
-from hybrid.table.dependencies import never_repeats, unique_share
+from hybrid.table.dependencies import unique_share
 from hybrid.table.file_formats import READ_ONLY_SUFFIXES, STATISTICS_SUFFIXES
 from hybrid.table.files import File
 from hybrid.table.kinds.moments import ambiguous_dates
@@ -73,15 +72,10 @@ def guess_frame(frame: Frame) -> GuessedConfig:
 def _repeating(table: Table, roles: dict[str, GuessedRole]) -> Sequence[str]:
     """Identifiers that repeat, or else traits that recur together."""
     own = [name for name, guessed in roles.items() if guessed.role is Role.IDENTIFIER]
-    if any(_numbers_people(name) and never_repeats(table.schema[name], table.frame[name]) for name in own):
+    if rows_are_numbered(table, own):
         return ()
     shared = [name for name in own if repeats(table.frame[name]) and table.frame[name].nunique() > 1]
     return shared or people_again(table)
-
-
-def _numbers_people(name: str) -> bool:
-    words, known = set(vocabulary().split(name)), vocabulary()
-    return identity_of(name) == "number" and bool(words & known.people) and not words & known.staff
 
 
 def _guessed(path: Path | None, options: DataOptions, table: Table) -> GuessedConfig:

@@ -62,6 +62,8 @@ def evidence_of(column: Column, values: pd.Series) -> IdentifierEvidence | None:
         identity = "name"
     if identity == "number" and _is_counter(column, values):
         identity = None
+    if identity == "address" and _counts_from_zero(column, values):
+        identity = None
     if identity == "number" and _names_things(column, values):
         reason = f"the name suggests {_MEANING[identity]}, its values do not"
         return IdentifierEvidence(reason, strong=False, partial=True)
@@ -78,6 +80,11 @@ def evidence_of(column: Column, values: pd.Series) -> IdentifierEvidence | None:
     if ends_in_number(column.name) and distinct > known / 2 and known > 1:
         return IdentifierEvidence("the name suggests a number, and most values occur once", strong=False)
     return None if pattern is None else IdentifierEvidence(f"some of its values hold {pattern.what}", partial=True)
+
+
+def _counts_from_zero(column: Column, values: pd.Series) -> bool:
+    """True for whole numbers such as years at an address, which begin with 0 as no number of a house does."""
+    return column.kind is Kind.INTEGER and int(values.nunique()) <= FEWEST_NUMBERED and bool(values.min() == 0)
 
 
 def _is_counter(column: Column, values: pd.Series) -> bool:

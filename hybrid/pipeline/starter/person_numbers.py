@@ -9,8 +9,9 @@ import pandas as pd
 
 from hybrid.base.arrays import Array
 from hybrid.base.keys import pack
-from hybrid.pipeline.starter.column_names import ends_in_number, has_phrase, identity_of, vocabulary
+from hybrid.pipeline.starter.column_names import denotes_people, ends_in_number, has_phrase, identity_of, vocabulary
 from hybrid.table import Kind, Role, Table
+from hybrid.table.dependencies import never_repeats
 
 FEWEST_PERSONS = 20
 """Values of a column below which it numbers categories, not persons, in a table of many rows each."""
@@ -93,10 +94,18 @@ def people_again(table: Table) -> tuple[str, ...]:
 
 
 def _groups(table: Table, names: Sequence[str], others: Sequence[str]) -> list[list[str]]:
-    """Traits that say different things: names, births, and each of the others."""
+    """Traits that say different things: names, births, and each of the others; of a code and its text only one."""
     births = [name for name in others if table.frame[name].nunique() > _MOST_TRAITS]
-    groups = (list(names), births, *([name] for name in others if name not in births))
-    return [group for group in groups if group]
+    few = list[str]()
+    for name in others:
+        if name not in births and not any(_are_one(table, name, other) for other in few):
+            few.append(name)
+    return [group for group in (list(names), births, *([name] for name in few)) if group]
+
+
+def _are_one(table: Table, first: str, second: str) -> bool:
+    sizes = {len(np.unique(_codes(table, names))) for names in ([first], [second], [first, second])}
+    return len(sizes) == 1
 
 
 def _codes(table: Table, names: Sequence[str]) -> Array:
@@ -177,6 +186,15 @@ def may_name_persons(table: Table, name: str) -> bool:
     distinct = int(values.nunique())
     few = distinct <= FEWEST_PERSONS and len(values) > FEWEST_PERSONS * distinct
     return not few and (contradiction(table, name) <= _DIFFERENT or bool(person_numbers(table, [name])))
+
+
+def rows_are_numbered(table: Table, names: Sequence[str]) -> bool:
+    """True where one of these columns numbers people, as patient_id, and has another value in each row."""
+    return any(_numbers_people(name) and never_repeats(table.schema[name], table.frame[name]) for name in names)
+
+
+def _numbers_people(name: str) -> bool:
+    return identity_of(name) == "number" and denotes_people(name, staff=False)
 
 
 _SHARED = 0.9

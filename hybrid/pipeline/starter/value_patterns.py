@@ -45,6 +45,8 @@ _PHONE = r"(\+|\b00?)[1-9][0-9]{0,3}[ /().-]*[0-9]{2,4}([ /.-]?[0-9]{2,5}){1,4}\
 _LOCAL_PHONE = r"\A(\([0-9]{3}\) ?|[0-9]{3}[ .-])?[0-9]{3}[.-][0-9]{4}\z"
 DATE_LIKE = r"\A[0-9]{1,4}[-./][0-9]{1,2}([-./][0-9]{1,4})?([ T].*)?\z"
 """Dates, whole or in part, in whichever order."""
+_DATE = r"\A[0-9]{1,2}[-./][0-9]{1,2}[-./][0-9]{2}([0-9]{2})?\z"
+"""Dates of day, month and year, in digits that are too few for a phone number."""
 _FORMS: dict[str, str] = {
     "e-mail addresses": rf"\A{_EMAIL}\z",
     "phone numbers": rf"\A{_PHONE}\z|{_LOCAL_PHONE}",
@@ -105,7 +107,11 @@ def pattern_of(column: Column, values: pd.Series) -> Pattern | None:
     written = pa.array(texts, pa.large_string())
     if len(texts) >= _FEWEST and (found := _checked(texts) or _names(texts, written)):
         return found
-    whole = next((what for what, form in _FORMS.items() if len(texts) >= 2 and _share(written, form) >= _MOST), None)
+    dated = _share(written, _DATE) >= _MOST  # 01/17/19 has the form of a phone number, too.
+    whole = next(
+        (what for what, form in _FORMS.items() if len(texts) >= 2 and not dated and _share(written, form) >= _MOST),
+        None,
+    )
     if whole is not None:
         return Pattern(whole)
     others = written.filter(pc.invert(pc.match_substring_regex(written, DATE_LIKE)))

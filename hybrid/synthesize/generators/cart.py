@@ -379,7 +379,7 @@ class CartSequenceModel:
             last = before[step.target]
             if step.target == self.plan.order:
                 first = position == 0 and self.plan.first_at is not None
-                gap = np.zeros(len(last)) if first else self._new(step, known, len(last), rng)
+                gap = np.zeros(len(last)) if first else self._gap(step, known, last, rng)
                 row[step.target] = known[TIME] = self.plan.time(known, gap, last, position)
             else:
                 like, everybody = self._like(step.target), np.arange(len(last))
@@ -395,6 +395,16 @@ class CartSequenceModel:
 
     def _like(self, target: int) -> int | None:
         return self.repeats[target].like if target in self.repeats else None
+
+    def _gap(self, step: DonorTree[str], known: Known, last: Array, rng: np.random.Generator) -> Array:
+        """Gap to the row before; one that leads beyond the learned end is drawn again."""
+        gap = self._new(step, known, len(last), rng)
+        for _ in range(MOST_TRIES):
+            beyond = np.flatnonzero(last + gap > self.plan.end)
+            if not len(beyond):
+                break
+            gap[beyond] = self._new(step, only(known, beyond), len(beyond), rng)
+        return gap
 
     def _value(self, step: DonorTree[str], known: Known, last: Array, position: int, rng: np.random.Generator) -> Array:
         def propose(rows: Array) -> Array:

@@ -238,16 +238,22 @@ class RowPlan:
     """The column that orders the rows."""
     lasting: Mapping[int, Feature]
     """Columns of a row of which there are summaries (:class:`RowHistory`)."""
+    end: float = np.inf
+    """Largest known value of the order."""
 
     @classmethod
     def of(cls, data: Children, table: PersonTable) -> RowPlan:
         found = lasting_columns(data.features, data.columns, data.counts)
         lasting = {at: feature for at, feature in found.items() if at != data.order}
         places = table.counts_at, table.first_at, table.n_static
-        return cls(*places, tuple(data.features), data.order, lasting)
+        if data.order is None:
+            return cls(*places, tuple(data.features), None, lasting)
+        times = order_values(data.features[data.order], data.columns[data.order])
+        end = float(np.max(times, where=~np.isnan(times), initial=-np.inf))
+        return cls(*places, tuple(data.features), data.order, lasting, end)
 
     def draw(self, people: Sequence[Array], draw_row: DrawRow) -> DrawnColumns:
-        """Draw the rows of drawn persons, position by position."""
+        """Draw the rows of drawn persons, position by position; of those beyond the learned end only a first one."""
         n_persons, counts = len(people[0]), np.rint(people[self.counts_at]).astype(np.int64)
         persons = np.argsort(-counts, kind="stable")
         starts = np.cumsum(counts) - counts
@@ -265,6 +271,11 @@ class RowPlan:
             for column, values in zip(columns, row, strict=True):
                 column[starts[persons] + position] = values
         if self.order is not None:
+            owner, later = np.repeat(np.arange(n_persons), counts), np.ones(int(counts.sum()), dtype=bool)
+            later[starts[counts > 0]] = False
+            beyond = later & (columns[self.order] > self.end)
+            columns = [column[~beyond] for column in columns]
+            counts -= np.bincount(owner[beyond], minlength=n_persons)
             columns[self.order] = encoded_order(self.features[self.order], columns[self.order])
         return DrawnColumns(columns, people[: self.n_static], counts)
 
