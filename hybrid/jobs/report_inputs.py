@@ -169,7 +169,7 @@ def report_pages(run: Pipeline, created: datetime, earlier: Sequence[LedgerEntry
         yield from _linked_pages(run, created, earlier, own)
         return
     inputs = run_report(run, SINGLE, created, earlier)
-    for language, named in _editions(own):
+    for language, named in editions(own):
         yield from two_pages(inputs, language=language, named=named)
     if run.person.budget is not None and run.person.is_private:
         yield PUBLIC_REPORT, public_report(run.person, created, own)
@@ -179,8 +179,8 @@ Named = Callable[[str], str]
 """From the file of a page to that of the same page in a language."""
 
 
-def _editions(own: Language) -> Iterator[tuple[Language, Named]]:
-    """The language of a run's pages, and every other, each with the files of its pages."""
+def editions(own: Language) -> Iterator[tuple[Language, Named]]:
+    """The language of a report's pages, and every other, each with the files of its pages."""
     yield own, str
     for code in languages():
         if code != own.code:
@@ -225,7 +225,7 @@ def _linked_pages(
         collected={"verdict": about | {"table": whole, "tables": tuple(tables), "protected": joint_protection(run)}},
         **said,
     )
-    for language, named in _editions(own):
+    for language, named in editions(own):
         for name, inputs in pages.items():
             yield table_page(name, inputs, language, named)
         listed = [replace(row, page=row.page and named(row.page)) for row in rows]

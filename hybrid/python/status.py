@@ -99,5 +99,5 @@ def chosen(pages: Iterable[tuple[str, str]], *, details: bool) -> str:
     """HTML of the page to decide by, or of that with the details, among the pages of a report."""
     from hybrid.publication.finished_run import DETAILS, REPORT
 
-    found = dict(pages)
-    return found[DETAILS if details else REPORT]
+    wanted = DETAILS if details else REPORT
+    return next(page for name, page in pages if name == wanted)
