@@ -151,12 +151,13 @@ class JudgedTables:
     def _page(self, name: str, one: Audited, created: datetime) -> ReportInputs:
         measured = self.evaluation.metrics
         own = Evaluation(tuple(metric for metric in measured if name == SINGLE or metric.table == name))
+        files = {"train": one.train, "control": one.control, "synthetic": one.synthetic}
         return ReportInputs(
             name=self.config.name if name == SINGLE else f"{self.config.name}: {name}",
             created=created,
             guarantee=guarantee_sentence(None, {}, own),
             verdict=self.verdict.about(name),
-            steps=(ReportedStage("train", len(one.train)), ReportedStage("synthetic", len(one.synthetic))),
+            files=tuple(ReportedStage(file, len(table)) for file, table in files.items() if table is not None),
             comparison=compare_tables(one.train, one.synthetic, one.control, LEAST_CELL),
             evaluation=own,
             league=self.league,

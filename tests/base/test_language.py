@@ -77,16 +77,8 @@ PAGES = (
     *("constraints/kinds/combinations.py", "constraints/kinds/order.py"),
 )
 """Modules whose every sentence can come onto a page that has a German version."""
-STATED = (
-    *("publication/gate.py", "publication/verdict.py", "publication/power.py", "publication/roles.py"),
-    *("publication/first_page.py", "publication/facts.py"),
-    *("publication/rules/anonymity.py", "publication/rules/comparisons.py", "publication/rules/history.py"),
-    *("publication/rules/metric.py", "publication/rules/rule.py", "publication/lamps.py", "publication/unfit.py"),
-    *("publication/dossier/facts.py", "publication/description/statement.py"),
-    *("publication/guarantee.py", "publication/protection_words.py", "publication/nature.py"),
-    *(f"anonymize/techniques/{name}.py" for name in ("generalization", "loss", "suppression")),
-)
-"""Modules that state facts, and put no sentence together themselves."""
+COMPOSED = 552
+"""Pieces of prose that modules still put together, without errors and hints: fewer with each family, never more."""
 PATTERNS = 543
 """Messages with places that are still recognized in texts: fewer with each family of templates, never more."""
 INTERNAL = {
@@ -184,9 +176,10 @@ def test_a_sentence_in_a_sentence_is_joined_as_the_language_does() -> None:
         GERMAN.say(unknown)
 
 
-@pytest.mark.parametrize("path", STATED)
-def test_modules_that_state_facts_put_no_sentence_together(path: str) -> None:
-    assert not list(composed(path))
+def test_no_sentence_is_put_together_that_could_be_a_template() -> None:
+    """Where the number fell, write it down; where it rose, state the sentence as facts (developing/languages.md)."""
+    found = {str(path.relative_to(PACKAGE)): list(composed(path)) for path in sorted(PACKAGE.rglob("*.py"))}
+    assert sum(map(len, found.values())) == COMPOSED, {path: pieces for path, pieces in found.items() if pieces}
 
 
 @pytest.mark.parametrize("path", PAGES)

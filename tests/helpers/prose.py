@@ -27,7 +27,7 @@ def prose(path: str) -> Iterator[str]:
                     yield piece.strip(" .;:,()")
 
 
-def composed(path: str) -> Iterator[str]:
+def composed(path: str | Path) -> Iterator[str]:
     """Pieces of text of three words that a module of the package puts together with what varies."""
     tree = ast.parse((PACKAGE / path).read_text(encoding="utf-8"))
     skipped = {node for text in ast.walk(tree) if _is_left_out(text) for node in ast.walk(text)}

@@ -401,7 +401,9 @@ def test_columns_left_as_they_are_without_those_whose_values_are_protected() -> 
     assert "real values can come out: ward and cost." in said({})
     columns = [{"column": "cost", "method": "draw"}, {"column": "ward", "method": "keep"}]
     text = said({}, protected={"min_count": 5, "columns": columns})
-    assert "fewer than 5 people have were replaced, where there were any, in cost." in text and "come out: ward." in text
+    assert (
+        "fewer than 5 people have were replaced, where there were any, in cost." in text and "come out: ward." in text
+    )
     assert "No column was left as it is" in said({}, table=replace(TABLE, as_they_are=()))
 
 
