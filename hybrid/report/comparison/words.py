@@ -137,7 +137,8 @@ def _headline(found: Recommendation, chosen: CandidateConfiguration) -> str:
 
 
 def _in_order(found: Recommendation) -> str:
-    return reduce(lambda first, second: sentence("compared.then", first=first, second=second), found.columns)
+    concerns: list[str] = [*found.columns]
+    return reduce(lambda first, second: sentence("compared.then", first=first, second=second), concerns)
 
 
 def _rows(found: Recommendation, chosen: CandidateConfiguration, texts: Mapping[str, MetricText]) -> list[ConcernRow]:
