@@ -182,7 +182,7 @@ def test_both_pages_are_german_with_every_note_on_the_files(files: dict[str, Pat
     out = tmp_path / "audit"
     judged(files, config, out)
     assert len(json.loads((out / "evaluation.json").read_text())["notes"]) == 4
-    data = {*train.columns, *train["city"], "more", "train", "control", "categorical", "default"}
+    data = {*train.columns, *train["city"], *train["smokes"], "more", "train", "control", "categorical", "default"}
     for page in ("report.de.html", "report-details.de.html"):
         text = (out / page).read_text(encoding="utf-8")
         assert '<html lang="de"' in text and not_german(text, data) == [], page
