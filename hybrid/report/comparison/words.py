@@ -195,8 +195,8 @@ def _told(found: Recommendation, texts: Mapping[str, MetricText]) -> list[str]:
         ]
         silent += [] if any(names for _, names in sides) else [by]
     if silent:
-        by = reduce(lambda first, second: sentence("compared.or", first=first, second=second), silent)
-        shown.append(sentence("compared.no_difference", n=found.seeds, others=others, by=by))
+        concerns = reduce(lambda first, second: sentence("compared.or", first=first, second=second), silent)
+        shown.append(sentence("compared.no_difference", n=found.seeds, others=others, by=concerns))
     return shown
 
 
@@ -206,7 +206,7 @@ def _levels(found: Recommendation, texts: Mapping[str, MetricText]) -> list[str]
     for each in found.levels:
         groups.setdefault((each.concern, each.factor), {False: [], True: []})[each.is_better].append(each)
     told = [min((side for side in (sides[False], sides[True]) if side), key=len) for sides in groups.values()]
-    return [
+    said: list[str] = [
         sentence(
             "compared.level.better" if each.is_better else "compared.level.worse",
             factor=each.factor,
@@ -217,7 +217,8 @@ def _levels(found: Recommendation, texts: Mapping[str, MetricText]) -> list[str]
         )
         for side in told
         for each in side
-    ][:MOST_NAMED]
+    ]
+    return said[:MOST_NAMED]
 
 
 def _settling(found: Recommendation) -> list[str]:
