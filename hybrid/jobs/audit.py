@@ -18,6 +18,7 @@ from hybrid.base.notebook import NotebookResult, Page
 from hybrid.base.ownership import seal
 from hybrid.base.progress import Progress, prefixed, silent
 from hybrid.base.rng import fresh_seed, rng_for
+from hybrid.base.sentence import sentence
 from hybrid.evaluation import REGISTRY, evaluate
 from hybrid.evaluation.context import Making, Parentage, Share
 from hybrid.evaluation.measure import Evaluation, Measure, MetricResult, Subject
@@ -27,7 +28,7 @@ from hybrid.evaluation.trust import TrustLeague
 from hybrid.jobs.audited import Audited, AuditedTables, File, read_audited, without_person
 from hybrid.jobs.audited_folders import links_config, read_audited_links
 from hybrid.jobs.places import staged
-from hybrid.jobs.report_inputs import LIMITS, shown_page, table_page, two_pages
+from hybrid.jobs.report_inputs import LIMITS, Named, editions, shown_page, table_page, two_pages
 from hybrid.pipeline.beside import load_register
 from hybrid.pipeline.config import SINGLE, RunConfig, load_config, refuse_linked
 from hybrid.pipeline.display import compared_figure
@@ -139,7 +140,7 @@ class Audit(NotebookResult):
     def notes(self) -> tuple[str, ...]:
         """Notes on the tables for readers of the results, with the names of linked tables; no cell values."""
         named = ((name, note) for name, one in self.audited.tables.items() for note in one.notes)
-        return tuple(f"{name}: {note}" if name else note for name, note in named)
+        return tuple(sentence("of_table", table=name, found=note) if name else note for name, note in named)
 
     def report(self, *, details: bool = False) -> Page:
         """Report, shown inline by a notebook; with ``details``, its second page: every check and every figure."""
@@ -161,7 +162,7 @@ class Audit(NotebookResult):
         return f"{self.verdict._repr_html_()}<ul>{notes}</ul>"
 
     def save(self, folder: Path | str) -> Path:
-        """Write evaluation and report, of linked tables a page for each; gives the folder.
+        """Write evaluation and report, in every language, of linked tables a page for each; gives the folder.
 
         As ``hybrid audit --out`` does: an earlier audit there is replaced, other files are refused.
         """
@@ -179,23 +180,25 @@ class Audit(NotebookResult):
 
     def pages(self) -> Iterator[tuple[str, str]]:
         """File and HTML of every page of the report; aggregates only."""
-        created, language = datetime.now(UTC), language_of(self.config.publish.language)
+        created = datetime.now(UTC)
         pages = {name: self._page(name, one, created) for name, one in self.audited.tables.items()}
-        if SINGLE in pages:
-            yield from two_pages(pages[SINGLE], language=language)
-            return
-        yield from (table_page(name, page, language) for name, page in pages.items())
-        yield from two_pages(self._joint(created), JOINT, JOINT_DETAILS, language)
+        for language, named in editions(language_of(self.config.publish.language)):
+            if SINGLE in pages:
+                yield from two_pages(pages[SINGLE], language=language, named=named)
+            else:
+                yield from (table_page(name, page, language, named) for name, page in pages.items())
+                yield from two_pages(self._joint(created, named), JOINT, JOINT_DETAILS, language, named)
 
     def _page(self, name: str, one: Audited, created: datetime) -> ReportInputs:
         measured = self.evaluation.metrics
         own = Evaluation(tuple(metric for metric in measured if name == SINGLE or metric.table == name))
+        files = {"train": one.train, "control": one.control, "synthetic": one.synthetic}
         return ReportInputs(
             name=self.config.name if name == SINGLE else f"{self.config.name}: {name}",
             created=created,
             guarantee=guarantee_sentence(None, {}, own),
             verdict=self.verdict.about(name),
-            steps=(ReportedStage("train", len(one.train)), ReportedStage("synthetic", len(one.synthetic))),
+            files=tuple(ReportedStage(file, len(table)) for file, table in files.items() if table is not None),
             comparison=compare_tables(one.train, one.synthetic, one.control, LEAST_CELL),
             evaluation=own,
             league=self.league,
@@ -204,10 +207,10 @@ class Audit(NotebookResult):
             versions=library_versions(PACKAGE, *libraries()),
         )
 
-    def _joint(self, created: datetime) -> ReportInputs:
+    def _joint(self, created: datetime, named: Named) -> ReportInputs:
         parents = _parents(self.config)
         rows = [
-            LinkedRow(name, len(one.synthetic), parents[name], page_of(name), self.verdict.about(name))
+            LinkedRow(name, len(one.synthetic), parents[name], named(page_of(name)), self.verdict.about(name))
             for name, one in self.audited.tables.items()
         ]
         return ReportInputs(
@@ -298,14 +301,10 @@ def with_population(verdict: Verdict, evaluation: Evaluation) -> Verdict:
 def _unlike(found: MetricResult) -> Check | None:
     if not isinstance(found.outcome, Measure) or (found.outcome.low or 0.0) <= ONE_POPULATION:
         return None
-    message = (
-        f"{'' if found.table is None else f'About {found.table}: '}"
-        f"a classifier separates train and control with an AUC of {found.outcome.value:.4g} "
-        f"(limit: {ONE_POPULATION:g}). "
-        "They are no samples of one population: what attacks find on one and not on the other may be that difference"
-    )
+    said = sentence("audit.unlike", auc=found.outcome.value, limit=ONE_POPULATION)
+    about = said if found.table is None else sentence("about", place=found.table, found=said)
     hint = "split one table by chance before training"
-    return Check("train and control alike", "review", message, hint, table=found.table)
+    return Check("train and control alike", "review", about, hint, table=found.table)
 
 
 def _with_persons(verdict: Verdict, lacking: Sequence[File]) -> Verdict:
@@ -315,8 +314,8 @@ def _with_persons(verdict: Verdict, lacking: Sequence[File]) -> Verdict:
     """
     if not lacking:
         return verdict
-    message = f"cannot tell what the table gives away of persons: {without_person(lacking)}"
-    check = Check("persons", "not judged", message, "give the files the columns that data.person names")
+    said = sentence("audit.no_persons", reason=without_person(lacking))
+    check = Check("persons", "not judged", said, "give the files the columns that data.person names")
     return Verdict.of(verdict.policy, (check, *verdict.checks))
 
 

@@ -11,6 +11,7 @@ import numpy as np
 
 from hybrid.base.arrays import Codes
 from hybrid.base.errors import DataError, Problem, refuse
+from hybrid.base.sentence import sentence
 from hybrid.evaluation.context import Parentage
 from hybrid.evaluation.engine.encoding import ranks_of, row_keys
 from hybrid.evaluation.measure import Subject
@@ -136,7 +137,7 @@ def _persons(tables: Mapping[File, Table], names: Sequence[str]) -> tuple[dict[F
 
 def without_person(lacking: Sequence[File]) -> str:
     """Note on files without the columns of ``data.person``."""
-    return f"rows are counted, not persons: data.person is not in the file of {' and '.join(lacking)}"
+    return sentence("audit.rows_counted", files=tuple(lacking))
 
 
 def _reading(name: File, path: Source, options: DataOptions) -> DataOptions:
@@ -187,28 +188,22 @@ def _extra_columns(tables: Mapping[File, Table], keys: Collection[str]) -> Itera
     for name, table in tables.items():
         extra = [column for column in table.schema.names if column not in tables["train"].schema]
         if extra:
-            yield (
-                f"columns of the {name} file that the train file does not have were not examined, and may hold "
-                f"anything: {', '.join(extra)}"
-            )
+            yield sentence("audit.extra", file=name, names=tuple(extra))
         known = [c for c in tables["train"].schema.identifiers if c not in keys]
         identifiers = [c for c in known if c in table.schema and name == "synthetic"]
         if identifiers:
-            yield f"identifiers were not examined, also where the synthetic file has them: {', '.join(identifiers)}"
+            yield sentence("audit.identifiers", names=tuple(identifiers))
 
 
 def _kind_notes(kinds: Mapping[str, Kind]) -> Iterator[str]:
     for name, kind in kinds.items():
-        yield f"{name}: the files disagree on what it holds; compared as {kind.value} in all of them"
+        yield sentence("audit.kind", column=name, kind=kind.value)
 
 
 def _few_rows(tables: Mapping[File, Table]) -> Iterator[str]:
-    few = [f"{name} {len(table):,}" for name, table in tables.items() if len(table) < FEW_ROWS]
+    few = [sentence("audit.file", file=name, n=len(one)) for name, one in tables.items() if len(one) < FEW_ROWS]
     if few:
-        yield (
-            f"few rows ({', '.join(few)}): intervals are wide, and that no leak was found says little; "
-            f"from some {FEW_ROWS} rows on they become informative"
-        )
+        yield sentence("audit.few", files=tuple(few), n=FEW_ROWS)
 
 
 def _overlap(train: Table, control: Table, paths: Mapping[File, Source]) -> Iterator[str]:
@@ -223,7 +218,4 @@ def _overlap(train: Table, control: Table, paths: Mapping[File, Source]) -> Iter
             hint="keep records apart before training and give them as --control, or leave --control out",
         )
     if overlap > OVERLAP_NOTED:
-        yield (
-            f"{100 * overlap:.0f} % more of the control rows than duplicates explain are in the train file: "
-            "this hides leaks"
-        )
+        yield sentence("audit.overlap", share=round(100 * overlap))

@@ -170,7 +170,7 @@ def report_pages(run: Pipeline, created: datetime, earlier: Sequence[LedgerEntry
         yield from _linked_pages(run, created, earlier, own)
         return
     inputs = run_report(run, SINGLE, created, earlier)
-    for language, named in _editions(own):
+    for language, named in editions(own):
         yield from two_pages(inputs, language=language, named=named)
     if run.person.budget is not None and run.person.is_private:
         yield PUBLIC_REPORT, public_report(run.person, created, own)
@@ -180,8 +180,8 @@ Named = Callable[[str], str]
 """From the file of a page to that of the same page in a language."""
 
 
-def _editions(own: Language) -> Iterator[tuple[Language, Named]]:
-    """The language of a run's pages, and every other, each with the files of its pages."""
+def editions(own: Language) -> Iterator[tuple[Language, Named]]:
+    """The language of a report's pages, and every other, each with the files of its pages."""
     yield own, str
     for code in languages():
         if code != own.code:
@@ -226,7 +226,7 @@ def _linked_pages(
         collected={"verdict": about | {"table": whole, "tables": tuple(tables), "protected": joint_protection(run)}},
         **said,
     )
-    for language, named in _editions(own):
+    for language, named in editions(own):
         for name, inputs in pages.items():
             yield table_page(name, inputs, language, named)
         listed = [replace(row, page=row.page and named(row.page)) for row in rows]
@@ -249,7 +249,8 @@ def two_pages(
 
 def shown_page(title: str, pages: Iterable[tuple[str, str]], *, details: bool) -> Page:
     """The page that people decide by, or the details, among the pages of a report."""
-    return Page(title, dict(pages)[DETAILS if details else REPORT])
+    wanted = DETAILS if details else REPORT
+    return Page(title, next(page for name, page in pages if name == wanted))
 
 
 def table_page(name: str, inputs: ReportInputs, language: Language = ENGLISH, named: Named = str) -> tuple[str, str]:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
+from hybrid.base.sentence import sentence
 from hybrid.lab.league import Entry, Judged, League
 from hybrid.lab.risk import KNOWN, PLANTED
 from hybrid.lab.verdicts import Track, dial_value, is_alarmist
@@ -109,10 +110,10 @@ def _against(entry: Entry) -> str:
     """The reason to believe a metric for no leak, whatever it notices."""
     alarms = entry.false_alarms
     if is_alarmist(alarms):
-        return f"raises an alarm in {alarms.hits} of {alarms.trials} trials in which nothing leaks"
+        return sentence("lab.alarmist", n=alarms.hits, trials=alarms.trials)
     falling = [each for each in entry.judged if each.verdict is not None and each.verdict.word == "misleading"]
     if falling:
-        return f"its number falls as more leaks ({KNOWN[falling[0].track.risk].title.lower()})"
+        return sentence("lab.falls", kind=KNOWN[falling[0].track.risk].title.lower())
     return ""
 
 

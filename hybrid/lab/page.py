@@ -11,8 +11,9 @@ from jinja2 import ChoiceLoader, Environment, PackageLoader
 from markupsafe import Markup
 
 from hybrid.base.language import ENGLISH, Language, in_language, language_of
+from hybrid.base.sentence import sentence, sentences
 from hybrid.evaluation import REGISTRY
-from hybrid.evaluation.trust import COPIES
+from hybrid.evaluation.trust import COPIES, Word
 from hybrid.lab.advice import MOST_NAMED, believing
 from hybrid.lab.league import Entry, Judged, League
 from hybrid.lab.measurements import NULL, Agreement, Contestant, agreements, matrix_of, title
@@ -31,13 +32,14 @@ TURNED, KEPT = 0.3, 0.7
 
 
 def answer(found: League) -> list[str]:
-    nothing = "Nothing was measured: no trial ended well, or no metric gave a number to compare."
-    sentences = [] if found.tables else [nothing]
+    if not found.tables:
+        return ["Nothing was measured: no trial ended well, or no metric gave a number to compare."]
+    said: list[str] = []
     for table in found.tables:
         entries = [entry for entry in found.entries if entry.data == table and not entry.is_printed]
-        about = f"On {table}: " if len(found.tables) > 1 else ""
-        sentences += [about + each for each in (_trusted(entries), _sharpest(entries), _misleading(entries))]
-    return sentences + _turned(found)
+        about = (_trusted(entries), _sharpest(entries), _misleading(entries))
+        said += about if len(found.tables) == 1 else [sentence("lab.on", table=table, found=each) for each in about]
+    return [*said, *_turned(found)]
 
 
 def answer_on_given(found: League, given: GivenTable) -> list[str]:
@@ -46,21 +48,16 @@ def answer_on_given(found: League, given: GivenTable) -> list[str]:
     (about,) = believing(found)
     n = len(about.believe) + len(about.doubt)
     if not about.believe:
-        return [f"None of {n} metrics notices any of the leaks that were planted: believe none of them on this table."]
-    first = about.believe[0]
-    sentences = [
-        f"{len(about.believe)} of {n} metrics are to be believed on this table, each for some kinds of leak. "
-        f"{title(first.entry.contestant)} notices most: {100 * first.entry.mean_power:.0f} % of the leaks that were "
-        "planted."
-    ]
+        return [sentence("lab.believe.none", n=n)]
+    first = about.believe[0].entry
+    most, share = title(first.contestant), round(100 * first.mean_power)
+    said: list[str] = [sentence("lab.believe", n=len(about.believe), m=n, name=most, share=share)]
     if about.unseen:
-        kinds = _listed([RISK_MODELS[kind].title.lower() for kind in about.unseen])
-        sentences.append(
-            f"No metric notices {kinds}, up to the largest leak that was planted: their silence says nothing of these."
-        )
+        kinds = tuple(RISK_MODELS[kind].title.lower() for kind in about.unseen)
+        said.append(sentence("lab.unseen", kinds=kinds))
     else:
-        sentences.append("Every kind of leak that was planted is noticed by some of them.")
-    return [*sentences, _as_it_is(found, given)]
+        said.append("Every kind of leak that was planted is noticed by some of them.")
+    return [*said, _as_it_is(found, given)]
 
 
 def _as_it_is(found: League, given: GivenTable) -> str:
@@ -73,34 +70,38 @@ def _as_it_is(found: League, given: GivenTable) -> str:
     names = [each.entry.contestant for each in about.believe if each.entry.contestant in given.excesses]
     alarmed = tuple(name for name in names if given.excesses[name][1] > 0)
     if not alarmed:
-        return f"On the table as it is, none of these {len(names)} metrics sees a leak."
-    return (
-        f"On the table as it is, {len(alarmed)} of these {len(names)} metrics see a leak: {named(alarmed)}. By chance "
-        "alone about one metric in forty would."
-    )
+        return sentence("lab.as_it_is.none", n=len(names))
+    return sentence("lab.as_it_is", n=len(alarmed), m=len(names), names=_first(alarmed))
 
 
 def named(contestants: Sequence[str]) -> str:
-    shown = [title(name) for name in contestants[:MOST_NAMED]]
-    more = len(contestants) - len(shown)
-    return _listed([*shown, f"{more} more"] if more else shown)
+    return sentence("lab.metrics", names=_first(contestants))
+
+
+def _first(contestants: Sequence[str]) -> tuple[str, ...]:
+    """Titles of some metrics, and the number of the others."""
+    more = len(contestants) - MOST_NAMED
+    shown = tuple(title(name) for name in contestants[:MOST_NAMED])
+    return (*shown, sentence("lab.more", n=more)) if more > 0 else shown
 
 
 def seconds(value: float) -> str:
     """Processor seconds with two decimals; a dash where they are not known."""
-    if math.isnan(value):
-        return "–"
-    return "under 0.01" if value < 0.005 else f"{value:.2f}"
+    if 0 <= value < 0.005:
+        return sentence("lab.seconds.under")
+    return sentence("value", n="–" if math.isnan(value) else f"{value:.2f}")
 
 
 def _trusted(entries: list[Entry]) -> str:
-    names = [title(entry.contestant) for entry in entries if entry.overall.word == "trusted"]
+    names = _judged(entries, "trusted")
     if names:
-        return f"Trusted by the rules below, for every kind of leak that was tried: {_listed(names)}."
-    usable = [title(entry.contestant) for entry in entries if entry.overall.word == "usable"]
-    if usable:
-        return f"No metric is trusted for every kind of leak that was tried; usable with limits: {_listed(usable)}."
-    return "No metric is trusted or usable for every kind of leak that was tried."
+        return sentence("lab.trusted", names=names)
+    usable = _judged(entries, "usable")
+    return sentence("lab.usable", names=usable) if usable else sentence("lab.trusted.none")
+
+
+def _judged(entries: list[Entry], word: Word) -> tuple[str, ...]:
+    return tuple(title(entry.contestant) for entry in entries if entry.overall.word == word)
 
 
 def _sharpest(entries: list[Entry]) -> str:
@@ -114,28 +115,25 @@ def _sharpest(entries: list[Entry]) -> str:
         return "Copied records were noticed by no metric, or not tried."
     position, cpu, entry, track = min(tracks, key=lambda each: each[:2])
     several = sum(each[0] == position for each in tracks)
-    by = "which only" if several == 1 else f"which {several} metrics notice; the cheapest of them is"
-    return (
-        f"The smallest share of copied records noticed in at least four of five trials is "
-        f"{dial_value(track, position + 1)}, {by} {title(entry.contestant)}{' does' if several == 1 else ''} "
-        f"({seconds(cpu)} processor seconds)."
-    )
+    level, name = dial_value(track, position + 1), title(entry.contestant)
+    if several == 1:
+        return sentence("lab.sharpest", level=level, name=name, cpu=seconds(cpu))
+    return sentence("lab.sharpest.several", level=level, n=several, name=name, cpu=seconds(cpu))
 
 
 def _misleading(entries: list[Entry]) -> str:
-    wrong = [title(entry.contestant) for entry in entries if entry.overall.word == "misleading"]
-    blind = [title(entry.contestant) for entry in entries if entry.overall.word == "blind"]
-    said = [f"misleading: {_listed(wrong)}"] if wrong else ["no metric gave clearly too many false alarms"]
-    if blind:
-        said.append(f"blind to at least one kind of leak: {_listed(blind)}")
-    text = "; ".join(said) + "."
-    return text[0].upper() + text[1:]
+    wrong, blind = _judged(entries, "misleading"), _judged(entries, "blind")
+    found = sentences(
+        sentence("lab.misleading", names=wrong) if wrong else sentence("lab.misleading.none"),
+        sentence("lab.blind", names=blind) if blind else "",
+        between="further",
+    )
+    return sentence("lab.said", found=found)
 
 
 def _turned(found: League) -> list[str]:
     return [
-        f"The order of the metrics turns over between {_where(each.one)} and {_where(each.other)} (rank correlation "
-        f"{number(each.correlation)}): a metric that notices one kind of leak early may notice the other late."
+        sentence("lab.turned", one=_where(each.one), other=_where(each.other), r=number(each.correlation))
         for each in found.transfers
         if each.correlation is not None and each.correlation < TURNED
     ]
@@ -154,12 +152,7 @@ def _kind(risk: str) -> str:
 
 
 def _where(place: tuple[str, str]) -> str:
-    kind = _kind(place[1])
-    return f"“{kind[0].lower()}{kind[1:]}” ({place[0]})"
-
-
-def _listed(names: list[str]) -> str:
-    return names[0] if len(names) == 1 else f"{'; '.join(names[:-1])}; and {names[-1]}"
+    return sentence("lab.place", kind=_kind(place[1]), table=place[0])
 
 
 MOST_SHOWN = 24

@@ -6,6 +6,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any
 
+from hybrid.base.sentence import sentence
 from hybrid.mocks.draw import MockTable, MockTables, Origin
 from hybrid.pipeline.config import SINGLE, RunConfig
 from hybrid.pipeline.roles import undecided_in_tables
@@ -21,7 +22,6 @@ MADE_WITH_NOISE = (
     "noise of differential privacy; columns are unrelated."
 )
 """Mark of a mock table whose columns follow noisy counts."""
-DECIDES = "the configuration and public lists decide"
 PROPOSED = (
     "The program proposed values and bounds from the records before a person decided them: at least ten people hold "
     "each proposed value, and at least ten lie at or beyond the number that a proposed bound was rounded outward from."
@@ -65,21 +65,19 @@ class MockStatement:
         if self.config.roles is None:
             yield "nobody has signed the roles of the columns (roles.decided_by)"
         if undecided := undecided_in_tables(self.config):
-            yield f"columns are undecided, and left out: {', '.join(undecided)}"
+            yield sentence("mock.undecided", names=tuple(undecided))
         if not self.policy.mock.release:
-            yield f"the policy {self.policy.name} wants a review of every mock table (mock.release)"
+            yield sentence("mock.review", policy=self.policy.name)
         if self.budget is not None and self.budget.epsilon > self.policy.mock.epsilon * (1 + 1e-9):
-            yield (
-                f"epsilon = {self.budget.epsilon:g} is above the {self.policy.mock.epsilon:g} of the policy "
-                f"{self.policy.name} (mock.epsilon)"
-            )
+            spent, most = self.budget.epsilon, self.policy.mock.epsilon
+            yield sentence("mock.epsilon", epsilon=spent, most=most, policy=self.policy.name)
 
     @property
     def decision(self) -> str:
         """Sentence on whether the tables may leave."""
         if self.reasons:
-            return f"A person must decide before it leaves: {'; '.join(self.reasons)}."
-        return f"May leave without a review, by the policy {self.policy.name}."
+            return sentence("mock.decide", reasons=self.reasons)
+        return sentence("mock.leaves", policy=self.policy.name)
 
     @property
     def discloses(self) -> tuple[str, ...]:
@@ -88,42 +86,33 @@ class MockStatement:
 
     def _discloses(self) -> Iterator[str]:
         for name, one in self.made.tables.items():
-            of = f"{name}: " if name else ""
-            stated = "as the program guessed them from all records, so that one value can decide a kind"
-            stated = stated if self.guessed else "as the configuration states them"
-            yield f"{of}the names, kinds and formats of {len(one.columns)} columns, {stated}."
-            for origin, words in _ORIGINS.items():
-                names = [
-                    column.column.name
-                    for column in one.columns
-                    if column.origin == origin and column.column.role is not Role.IDENTIFIER
-                    if column.column.name not in self.counted
-                ]
-                if names:
-                    yield f"{of}of {', '.join(names)}: {words}."
-            forms = [column.column.name for column in one.columns if column.form is not None]
-            if forms:
-                yield f"{of}the form of {', '.join(forms)}, as the configuration states it; the numbers are made up."
-            if one.kept:
-                yield f"{of}the constraints that every row keeps: {'; '.join(one.kept)}."
+            yield from (_of_table(name, found) for found in self._disclosed_by(one))
         if (options := self.config.mock) is not None and options.from_records:
             yield PROPOSED
         for name in self.made.public:
-            yield f"{name}: all of it, since the configuration calls it public."
+            yield _of_table(name, sentence("mock.public"))
         if self.budget is None:
-            opened = "" if self.guessed else "No file of records was opened: "
-            yield f"Nothing else. {opened}{'Only' if self.guessed else 'only'} {DECIDES} what comes out."
+            yield sentence("mock.nothing_else.guessed" if self.guessed else "mock.nothing_else")
         else:
-            yield self._budget_words(self.budget)
+            epsilon, delta = (at_most(one, 3) for one in (self.budget.epsilon, self.budget.delta))
+            yield sentence("mock.counted", names=self.counted, epsilon=epsilon, delta=delta)
         yield "The number of rows was chosen, and says nothing about the number of people."
 
-    def _budget_words(self, budget: Budget) -> str:
-        return (
-            f"Of {', '.join(self.counted)}: how often each value, or each of its intervals, occurs, with noise, for "
-            f"each column alone. This is differentially private for one person with all rows, with epsilon = "
-            f"{at_most(budget.epsilon, 3)} and delta = {at_most(budget.delta, 3)} for all columns together. Nothing "
-            "else comes from the records."
-        )
+    def _disclosed_by(self, one: MockTable) -> Iterator[str]:
+        yield sentence("mock.names.guessed" if self.guessed else "mock.names", n=len(one.columns))
+        for origin, words in _ORIGINS.items():
+            names = [
+                column.column.name
+                for column in one.columns
+                if column.origin == origin and column.column.role is not Role.IDENTIFIER
+                if column.column.name not in self.counted
+            ]
+            if names:
+                yield sentence("mock.of_columns", names=tuple(names), origin=words)
+        if forms := [column.column.name for column in one.columns if column.form is not None]:
+            yield sentence("mock.forms", names=tuple(forms))
+        if one.kept:
+            yield sentence("mock.kept", rules="; ".join(one.kept))
 
     @property
     def limits(self) -> tuple[str, ...]:
@@ -134,9 +123,8 @@ class MockStatement:
         yield "For writing and testing code alone: no result of it is true of anybody."
         yield "Columns are drawn independently, so that rows can be odd: a child may be retired."
         for name, one in self.made.tables.items():
-            of = f"{name}: " if name else ""
             if one.unkept:
-                yield f"{of}rows may break: {'; '.join(one.unkept)}."
+                yield _of_table(name, sentence("mock.unkept", rules="; ".join(one.unkept)))
         if self.config.is_linked:
             yield "How many rows belong to each row of a parent table is made up."
         elif self.config.data.several_rows:
@@ -162,7 +150,7 @@ class MockStatement:
         return "\n".join(self._readme(files)) + "\n"
 
     def _readme(self, files: dict[str, str]) -> Iterator[str]:
-        yield from (f"# Mock table of {plain(self.config.name)}", "", f"**{self.mark}**", "", self.decision, "")
+        yield from (f"# {plain(self.config.name)} (mock table)", "", f"**{self.mark}**", "", self.decision, "")
         yield from ("## What it discloses", "", *(f"- {plain(one)}" for one in self.discloses), "")
         yield from ("## Limits", "", *(f"- {plain(one)}" for one in self.limits))
         for name, one in self.made.tables.items():
@@ -179,6 +167,10 @@ class MockStatement:
                 yield f"| {plain(column.column.name)} | {column.column.kind} | {values} |"
         yield from ("", "## Files", "", "| file | content |", "|---|---|")
         yield from (f"| {file} | {meaning} |" for file, meaning in files.items())
+
+
+def _of_table(name: str, found: str) -> str:
+    return sentence("of_table", table=name, found=found) if name else found
 
 
 def _table_json(one: MockTable) -> dict[str, Any]:

@@ -15,6 +15,7 @@ from hybrid.base.errors import ConfigError, Finding, HybridError, Problem
 from hybrid.base.manifest import Recorder
 from hybrid.base.progress import silent
 from hybrid.base.rng import fresh_seed, rng_for
+from hybrid.base.sentence import sentence, sentences
 from hybrid.evaluation.options import TORCH_HINT, RetrainOptions
 from hybrid.evaluation.run_metrics import check_options
 from hybrid.hierarchy.load import load_hierarchies
@@ -133,8 +134,7 @@ def _rights(config: RunConfig) -> Iterator[Finding]:
     if isinstance(place, SqlOptions) and is_superuser(place.url_env):
         yield Finding(
             "note",
-            f"data.sql: the role of {place.url_env} is a superuser: a query or a view may do whatever a superuser may "
-            "within a transaction that reads, such as ending other sessions",
+            sentence("check.superuser", key="data.sql", variable=place.url_env),
             "read with a role that may connect, and SELECT from these tables alone",
         )
 
@@ -148,8 +148,7 @@ def _policy(policy: Policy) -> Iterator[Finding]:
     sections = [kind.section for kind in KINDS.values() if getattr(policy, kind.section)]
     yield Finding(
         "note",
-        f"policy {policy.name!r} judges {', '.join(sections)} and has no rule with compare: excess: it does "
-        "not matter to it whether the synthetic table repeats the training records",
+        sentence("check.no_excess", policy=policy.name, sections=tuple(sections)),
         "take these rules from a packaged policy: `hybrid policies` lists them",
     )
 
@@ -159,11 +158,10 @@ def _retrainings(config: RunConfig, table: Table, policy: Policy | None) -> Iter
     count, rows = trainings_of(config, policy, table)
     if options is None or not count:
         return
-    limit = "" if options.seconds is None else f", each attack at most {options.seconds:g} s"
-    name = config.synthesize.generator
+    trained = sentence("check.retrain", generator=config.synthesize.generator, n=count, rows=rows)
     yield Finding(
         "note",
-        f"evaluate.retrain trains {name} {count:,} times on up to {rows:,} records{limit}",
+        trained if options.seconds is None else sentence("check.retrain.limit", trained=trained, s=options.seconds),
         "fewer evaluate.retrain.canaries, shadows, tests or halves; more canaries together; a limit in seconds",
     )
 
@@ -179,7 +177,7 @@ def untried_findings(config: RunConfig, policy: Policy | None, *tables: Table) -
     if repeats and reason and config.evaluate.retrain is None:
         yield Finding(
             "note",
-            f"evaluate: no attacker repeats the whole process: {reason}. The report says that it was not tried",
+            sentence("check.untried", reason=reason),
             "evaluate.retrain: {} tries it, with all attacks that train again; name evaluate.metrics for fewer",
         )
 
@@ -212,20 +210,27 @@ def _attempt(findings: list[Finding], work: Callable[[], T]) -> T | None:
 def _size(config: RunConfig, table: Table, above: Container[str]) -> Finding:
     schema = table.schema.only(name for name in table.schema.names if name not in above)
     left_out = {name for name, column in config.data.columns.items() if not column.role.enters_runs}
-    counts = [f"{len(table):,} rows", f"{len(left_out.union(schema.names))} columns"]
-    named = (schema.identifiers, "identifiers"), (schema.quasi_identifiers, "quasi-identifiers")
-    counts += [f"{len(names)} {what}" for names, what in (*named, (schema.sensitive, "sensitive"))]
-    seldom = (schema.targets, "targets"), (config.data.having(Role.UNDECIDED), "undecided")
-    counts += [f"{len(names)} {what}" for names, what in seldom if names]
-    return Finding("ok", ", ".join(counts))
+    counts: list[str] = [
+        sentence(
+            "check.size",
+            rows=len(table),
+            columns=len(left_out.union(schema.names)),
+            identifiers=len(schema.identifiers),
+            quasi=len(schema.quasi_identifiers),
+            sensitive=len(schema.sensitive),
+        )
+    ]
+    seldom = {"check.size.targets": schema.targets, "check.size.undecided": config.data.having(Role.UNDECIDED)}
+    counts += [sentence(template, n=len(names)) for template, names in seldom.items() if names]
+    return Finding("ok", sentences(*counts, between="listed"))
 
 
 def _roles(config: RunConfig, whole: Table, above: Container[str]) -> Iterator[Finding]:
     for name in config.data.having(Role.UNDECIDED):
         yield Finding(
             "note",
-            f"{name!r} is undecided: it enters no run and no release",
-            f"set data.columns.{name}.role: {CHOICES}",
+            sentence("check.undecided", column=name),
+            _decide(name),
             _examples(whole, name),
         )
     table = whole.without_left_out()
@@ -235,57 +240,61 @@ def _roles(config: RunConfig, whole: Table, above: Container[str]) -> Iterator[F
     yield from _persons(config, table, above)
 
 
+def _decide(column: str) -> str:
+    return sentence("check.decide", key=f"data.columns.{column}.role", choices=CHOICES)
+
+
 def _persons(config: RunConfig, table: Table, above: Container[str]) -> Iterator[Finding]:
     own = [name for name in table.schema.identifiers if name not in config.data.household_columns]
     repeating = [name for name in own if repeats(table.frame[name])]
     if config.data.person == EACH_ROW and repeating:
         yield Finding(
             "note",
-            f"data.person: none states that each row is another person, although {', '.join(repeating)} repeats",
+            sentence("check.repeats", key="data.person", names=tuple(repeating)),
             "name the column that says whose a row is, unless that is so",
         )
     if table.has_households:
         pairs = np.unique(np.stack([person_groups(table.households), person_groups(table.persons)]), axis=1)
         sizes = np.bincount(pairs[0])
-        yield Finding("ok", f"{len(sizes):,} households with up to {sizes.max(initial=0):,} persons each")
+        yield Finding("ok", sentence("check.households", n=len(sizes), most=int(sizes.max(initial=0))))
         if config.data.household_columns:
-            yield Finding("note", "data.household: each synthetic person has a household number of its own")
+            yield Finding("note", sentence("check.household_numbers", key="data.household"))
     if table.rows_are_persons:
         return
     if second := second_persons(config, table):
         yield Finding(
             "note",
-            f"{', '.join(second)}: numbers of the same people as {config.data.person}, so that rows tell about two of "
-            "them; k and attacks count the one of data.person, and the verdict is a review",
+            sentence("check.second", names=tuple(second), person=str(config.data.person), key="data.person"),
             "leave out the columns about the second person, or write a row for each of the two",
         )
     rows = np.bincount(person_groups(table.persons))
-    yield Finding("ok", f"{len(rows):,} persons with up to {rows.max(initial=0):,} rows each; k counts persons")
+    yield Finding("ok", sentence("check.persons", n=len(rows), most=int(rows.max(initial=0))))
     nameless = int((table.persons < 0).sum())
     if nameless:
         yield Finding(
             "note",
-            f"{nameless:,} rows have no person ({', '.join(config.data.person_columns)} is missing): "
-            "in k they count as nobody",
+            sentence("check.nameless", n=nameless, names=tuple(config.data.person_columns)),
             "fill the column in, or leave these rows out of the file",
         )
     static = constant_within(table, [name for name in table.schema.without_identifiers().names if name not in above])
     if static:
-        yield Finding("note", f"the same in all rows of every person: {', '.join(static)}")
+        yield Finding("note", sentence("check.static", names=tuple(static)))
     if config.draws_persons:
-        order = table.schema.order or "the file"
-        yield Finding("ok", f"{config.synthesize.generator} draws persons with all their rows, in the order of {order}")
+        drawn = sentence("check.draws_persons", generator=config.synthesize.generator)
+        order = table.schema.order
+        of_file = sentence("check.order.file", drawn=drawn)
+        yield Finding("ok", of_file if order is None else sentence("check.order", drawn=drawn, column=order))
         if config.data.order is not None and table.schema.order is None:
             yield Finding(
                 "note",
-                f"data.order: {config.data.order} is undecided, so that nothing orders the rows of a person",
-                f"set data.columns.{config.data.order}.role: {CHOICES}",
+                sentence("check.order.undecided", key="data.order", column=config.data.order),
+                _decide(config.data.order),
             )
     elif config.data.several_rows and not config.synthesize.is_off:
         yield Finding(
             "note",
-            f"{config.synthesize.generator} draws single rows: each synthetic row has a person number of its own",
-            f"for persons with several rows use synthesize.generator: {' or '.join(sequence_generators())}",
+            sentence("check.draws_rows", generator=config.synthesize.generator),
+            sentence("check.draws_rows.hint", generators=" or ".join(sequence_generators())),
         )
 
 
@@ -330,7 +339,7 @@ def _stages(
         return findings
     hierarchies = _attempt(findings, lambda: load_hierarchies(table, config.hierarchy_sources, config.unlabelled))
     if hierarchies is not None:
-        findings.append(Finding("ok", f"{len(hierarchies)} hierarchies cover every value"))
+        findings.append(Finding("ok", sentence("check.hierarchies", n=len(hierarchies))))
     train = table if parts is None else parts.train
     findings += [Finding.error(problem) for problem in _impossible(config, options, train)]
     if not options.generalizes:
@@ -346,9 +355,16 @@ def _labels(there: WarehouseInputs) -> Finding:
     result = whole.result
     return Finding(
         "ok",
-        f"{whole.engine}: {result.records:,} rows stay there; verified on all of them: the smallest class has "
-        f"{result.smallest:,} {result.unit}, {result.suppressed:,} rows are left out, {result.loss['name']} "
-        f"{result.loss['value']:.3f}. The table above is a sample of the others, and a run draws another one",
+        sentence(
+            "check.labels",
+            engine=whole.engine,
+            n=result.records,
+            least=result.smallest,
+            unit=result.unit,
+            left_out=result.suppressed,
+            loss=str(result.loss["name"]),
+            value=f"{result.loss['value']:.3f}",
+        ),
     )
 
 
@@ -377,7 +393,7 @@ def _protection(config: RunConfig, people: Table) -> list[Finding]:
         ]
     kept = [name for name, choice in options.columns.items() if choice == "keep"]
     generalized = set(people.schema.quasi_identifiers) - config.unlabelled if config.anonymize is not None else set()
-    note = Finding("note", f"protect.columns keeps all values of {', '.join(kept)}, also those of single people")
+    note = Finding("note", sentence("check.kept", names=tuple(kept)))
     return [
         *map(Finding.error, text_problems(people, options, config.k, generalized)),
         *([note] if kept else []),
@@ -429,7 +445,8 @@ def _of_linked(config: RunConfig) -> list[Finding]:
             if one.message.startswith(settled) or one.message in joint:
                 continue
             if one.message not in said or finding.level == "error":
-                findings.append(replace(finding, message=f"{name}: {one.message}", hint=one.hint))
+                of_table = sentence("of_table", table=name, found=one.message)
+                findings.append(replace(finding, message=of_table, hint=one.hint))
             said.add(one.message)
         if isinstance(table, ChildRun) and table.generalized and not any(one.level == "error" for one in findings):
             findings += _attempt(findings, lambda table=table: list(_labels_below(table))) or []  # type: ignore[misc]
@@ -443,9 +460,13 @@ def _labels_below(table: ChildRun) -> Iterator[Finding]:
     yield from columns_of(found.labels, table.train, put_back(table.link.people.config), f"{name}.")
     yield Finding(
         "ok",
-        f"{name}: every row has, with the rows above it, labels of rows of at least {result.smallest} persons; "
-        f"{few(result.suppressed)} of {few(result.records)} rows are left out. Several rows of a person together are "
-        "not counted",
+        sentence(
+            "check.labels.below",
+            table=name,
+            least=result.smallest,
+            left_out=few(result.suppressed),
+            rows=few(result.records),
+        ),
     )
 
 
@@ -481,7 +502,7 @@ def _repetition(run: Pipeline) -> Iterator[Finding]:
         yield from untried_findings(config, policy, *tables)
         return
     seconds = repeated_seconds(config, retrain or RetrainOptions(), *tables) * slowness()
-    yield Finding("note", f"evaluate: at most {in_words(seconds)} of one core to repeat the making of all tables")
+    yield Finding("note", sentence("check.repetition", time=in_words(seconds)))
 
 
 def _references(run: Pipeline) -> Iterator[Finding]:
@@ -492,18 +513,24 @@ def _references(run: Pipeline) -> Iterator[Finding]:
             empty = int((counts == 0).sum())
             yield Finding(
                 "ok",
-                f"{name}: {len(table.table):,} rows belong to {len(counts) - empty:,} of {len(counts):,} rows of "
-                f"{table.link.parent_name}, up to {counts.max(initial=0):,} to one",
+                sentence(
+                    "check.references",
+                    table=name,
+                    rows=len(table.table),
+                    having=len(counts) - empty,
+                    above=len(counts),
+                    parent=table.link.parent_name,
+                    most=int(counts.max(initial=0)),
+                ),
             )
     for name, rows in run.rows_there.items():
         read = len(run.sources.tables[name])
         yield Finding(
             "note",
-            f"{name}: {read:,} of {rows:,} rows are read, those of {len(run.person.table):,} people who were drawn at "
-            "random: memory does not hold the tables",
+            sentence("check.some_rows", table=name, read=read, rows=rows, people=len(run.person.table)),
             "a larger split.rows reads more people; so does anonymize.memory_limit on a machine with more memory",
         )
     for name, lost in run.sources.orphans.items():
-        yield Finding("note", f"{name}: {lost:,} rows without a parent are left out (orphans: drop)")
+        yield Finding("note", sentence("check.orphans", table=name, n=lost))
     for name, public in run.sources.public.items():
-        yield Finding("ok", f"{name}: {len(public):,} rows, public: they are released as they are")
+        yield Finding("ok", sentence("check.public", table=name, n=len(public)))

@@ -10,6 +10,7 @@ from pydantic import Field, StringConstraints
 
 from hybrid.base.errors import HybridError, Problem
 from hybrid.base.options import Options
+from hybrid.base.sentence import Sentence, sentence
 from hybrid.constraints import AnyConstraint
 from hybrid.table import Kind, Role
 from hybrid.table.data_options import DataOptions, SourceOptions
@@ -255,6 +256,9 @@ def in_table(name: str, problem: Problem) -> Problem:
     """A problem of one table, with keys under ``tables``."""
 
     def renamed(text: str) -> str:
+        if isinstance(text, Sentence):
+            said = {place: renamed(fact) if isinstance(fact, str) else fact for place, fact in text.facts.items()}
+            return sentence(text.template, **said)
         return text.replace("data.", f"tables.{name}.")
 
     return Problem(renamed(problem.message), renamed(problem.hint), problem.values)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from hybrid.base.sentence import sentence
 from hybrid.evaluation import REGISTRY
 from hybrid.evaluation.metric import SWITCHED, Metric
 from hybrid.evaluation.options import EVERY, EvaluateOptions
@@ -67,7 +68,4 @@ def not_asked(policy: Policy | None, options: EvaluateOptions, table: Table) -> 
     left_out = [one.name for one in everything if one not in done and all(known.get(need, True) for need in one.needs)]
     if not left_out:
         return ""
-    return (
-        f"Not computed, since neither the policy nor the configuration asks for them: {', '.join(left_out)}. "
-        "A configuration asks for all of them by evaluate.also: all."
-    )
+    return sentence("not_computed", metrics=tuple(left_out))

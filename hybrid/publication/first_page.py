@@ -12,7 +12,7 @@ from hybrid.base.words import text_of
 from hybrid.evaluation import REGISTRY
 from hybrid.evaluation.measure import Evaluation, Measure, NotComputable
 from hybrid.publication.criteria import criterion_of
-from hybrid.publication.gate import first_page_sentences, folds_of
+from hybrid.publication.gate import LIKE_FOLDS, first_page_sentences, folds_of
 from hybrid.publication.lamps import Lamp, lamps
 from hybrid.publication.policy import NO_OWNER
 from hybrid.publication.power import accepted_sentences, not_tried
@@ -143,9 +143,9 @@ def answer(verdict: Verdict) -> str:
 def about(verdict: Verdict) -> Iterator[str]:
     """Sentence on what is not met, a risk for people or a useless table: readers decide differently on these."""
     failed = [check for check in verdict.open_checks if check.status != "not judged"]
-    risks = [check for check in failed if criterion_of(check.metric) is not None]
+    risks = [check for check in failed if _is_about_people(check)]
     people = len(risks)
-    use = sum(check.metric in REGISTRY for check in failed) - people
+    use = sum(check.metric in REGISTRY and not _is_about_people(check) for check in failed)
     if failed and use == len(failed):
         yield sentence("not_met.use.all")
     elif failed and people == len(failed):
@@ -159,6 +159,11 @@ def about(verdict: Verdict) -> Iterator[str]:
         yield sentence("beyond_chance", n=sure)
     elif known and len(known) == people:
         yield sentence("beyond_chance.none")
+
+
+def _is_about_people(check: Check) -> bool:
+    """A rule about an attack, or the finding that the released table repeats more people than the judged ones."""
+    return criterion_of(check.metric) is not None or check.rule.startswith(LIKE_FOLDS)
 
 
 def open_rules(verdict: Verdict) -> str:

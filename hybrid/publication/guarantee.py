@@ -101,7 +101,7 @@ def guarantee_sentence(
         Whether the run's explanation claims differential privacy.
     """
     if private and private_words.is_dp(config):
-        return " ".join(private_words.guarantee(config))
+        return sentences(*private_words.guarantee(config))
     made = [sentence("guarantee.nothing")] if anonymization is None else _made(config, anonymization)
     start: list[str] = [*made]
     start += [*_taken(config), *_constrained(config), *_conditional(config), *_filtered(config), *_raked(config)]

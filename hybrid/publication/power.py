@@ -30,6 +30,8 @@ BLOCKED = "the table is blocked as it is"
 REPEATS = "an attacker who can repeat the whole process"
 MORE_PEOPLE = "take a larger table, or accept by name"
 """Hint where a leak of this size would not be noticed."""
+PLANT_LEAKS = "run it again with planted leaks (evaluate.power: true), or accept by name"
+"""Hint where none of the leaks that the policy asks about was planted."""
 
 
 def _whole_group(sizes: dict[LeakName, float]) -> dict[LeakName, float]:
@@ -169,7 +171,7 @@ def power_checks(policy: Policy, power: Power | None) -> Iterator[Check]:
         if power is None or {leak.way for leak in leaks} != {leak.way for leak in LEAKS[kind].ways}:
             words = LeakTrials(kind, size, 0).words
             said = sentence("power.unknown", leak=words, reason=NOT_MEASURED)
-            yield Check(f"{POWER}: {kind}", "not judged", said, MORE_PEOPLE, subject=words)
+            yield Check(f"{POWER}: {kind}", "not judged", said, PLANT_LEAKS, subject=words)
         else:
             found = _check(leaks, power)
             yield found if size <= asked else _accepted(found, kind, asked, small)

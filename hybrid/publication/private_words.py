@@ -12,6 +12,7 @@ from typing import Any
 
 import numpy as np
 
+from hybrid.base.sentence import sentence, sentences
 from hybrid.privacy.accounting import at_most
 from hybrid.table.data_options import EACH_ROW
 
@@ -23,6 +24,7 @@ SEED_NOTE = (
     "withheld: it repeats who was kept apart, which rows of a person were used and all else but the noise, and the "
     "guarantee needs it secret"
 )
+NOT_COVERED = "The decision read real records, and the guarantee does not cover it."
 NOT_PUBLISHED = "Attacks on this table, where any were made, and their results are not published."
 NOT_COMPARED = "How close this table is to its source is not published: real records would decide such a figure."
 
@@ -35,7 +37,7 @@ def is_dp(config: Mapping[str, Any]) -> bool:
 def budget_words(config: Mapping[str, Any]) -> str:
     """Epsilon and delta of a configuration, such as "epsilon = 2 and delta = 0.00001"."""
     privacy = config["privacy"]
-    return f"epsilon = {at_most(privacy['epsilon'], 6)} and delta = {_delta(config)}"
+    return sentence("dp.budget", epsilon=at_most(privacy["epsilon"], 6), delta=_delta(config))
 
 
 def _delta(config: Mapping[str, Any]) -> str:
@@ -46,25 +48,19 @@ def terms(config: Mapping[str, Any], claimed: bool) -> Iterator[str]:
     """State epsilon and delta, for first pages and terminals; ``claimed``: whether the run makes the claim."""
     privacy, budget = config["privacy"], budget_words(config)
     if not claimed:
-        yield (f"This run asked for differential privacy with {budget}, and does not claim it: its seed was given.")
+        yield sentence("dp.not_claimed", budget=budget)
         return
-    yield f"The table is differentially private for each person, with {budget}."
-    yield (
-        "With or without any one person, each table is about as likely. The chance of it changes by a factor of at "
-        f"most {at_most(math.exp(privacy['epsilon']), 3)}, and by {_delta(config)} beyond that."
-    )
+    yield sentence("dp.claimed", budget=budget)
+    yield sentence("dp.alike", factor=at_most(math.exp(privacy["epsilon"]), 3), delta=_delta(config))
 
 
 def guarantee(config: Mapping[str, Any]) -> Iterator[str]:
     """State what is guaranteed, for whom, against whom, and what is not; the run makes the claim."""
     privacy = config["privacy"]
-    epsilon, delta = at_most(privacy["epsilon"], 6), at_most(privacy["delta"], 6)
-    yield (
-        f"The synthetic table is (epsilon, delta)-differentially private with epsilon = {epsilon} and delta = {delta}: "
-        "between neighbouring tables, the probability of any outcome differs by a factor of at most "
-        f"e^{epsilon}, which is at most {at_most(math.exp(privacy['epsilon']), 3)}, and by {delta} beyond that."
-    )
-    yield f"The unit is the person: neighbouring tables differ in the presence of one person with {_rows(config)}."
+    epsilon, factor = privacy["epsilon"], math.exp(privacy["epsilon"])
+    terms_of = {"epsilon": at_most(epsilon, 6), "delta": at_most(privacy["delta"], 6), "factor": at_most(factor, 3)}
+    yield sentence("dp.guarantee", **terms_of)
+    yield sentence("dp.unit", rows=_rows(config))
     yield (
         "This holds against everyone who sees the table and this account of it, whatever else they know (the records "
         "of all other people and the configuration included), but not the seed or the memory of the run, and who "
@@ -82,8 +78,7 @@ def _rows(config: Mapping[str, Any]) -> str:
     if data.get("person") in (None, EACH_ROW):
         return "their row (it was declared that each row is another person)"
     most = data.get("max_rows") or 1
-    used = "one, drawn at random, is" if most == 1 else f"at most {most}, drawn at random, are"
-    return f"all their rows, of which {used} used"
+    return sentence("dp.rows.one") if most == 1 else sentence("dp.rows", most=most)
 
 
 def not_covered() -> Iterator[str]:
@@ -103,13 +98,16 @@ def not_covered() -> Iterator[str]:
 
 def account(budget: Mapping[str, Any]) -> str:
     """State every part of a spent budget (:meth:`hybrid.privacy.accounting.Budget.to_json`)."""
-    parts = ", ".join(f"{part['name']} {part['rho']:.3g}" for part in budget["parts"])
+    parts = tuple(sentence("dp.part", name=part["name"], rho=f"{part['rho']:.3g}") for part in budget["parts"])
     delta = math.fsum(part["delta"] for part in budget["parts"])
-    failing = f" (and delta {delta:.3g} for categories that noisy counts of persons found)" if delta else ""
-    return (
-        f"The account in rho of zero-concentrated differential privacy: {parts}; together {at_most(budget['rho'], 4)}"
-        f"{failing}, which is delta = {at_most(budget['spent_delta'], 3)} at epsilon = {budget['epsilon']:g}."
-    )
+    spent = {
+        "rho": at_most(budget["rho"], 4),
+        "delta": at_most(budget["spent_delta"], 3),
+        "epsilon": f"{budget['epsilon']:g}",
+    }
+    if delta:
+        return sentence("dp.account.failing", parts=parts, **spent, failing=f"{delta:.3g}")
+    return sentence("dp.account", parts=parts, **spent)
 
 
 def unit_words(config: Mapping[str, Any]) -> str:
@@ -124,8 +122,9 @@ def unit_words(config: Mapping[str, Any]) -> str:
 
 def decision(owner: str, policy: str) -> str:
     """State who answers for the publication, where the policy has an owner; never what was measured."""
-    who = f"by decision of {owner}, who answers for the policy {policy}" if owner else f"under the policy {policy}"
-    return f"Published {who}. The decision read real records, and the guarantee does not cover it."
+    if owner:
+        return sentences(sentence("dp.decided", owner=owner, policy=policy), NOT_COVERED)
+    return sentences(sentence("dp.published", policy=policy), NOT_COVERED)
 
 
 def steps(config: Mapping[str, Any]) -> Iterator[str]:
@@ -135,6 +134,6 @@ def steps(config: Mapping[str, Any]) -> Iterator[str]:
         yield "Each row counts as another person."
     else:
         most = data.get("max_rows") or 1
-        yield f"Of each person {'one row counts' if most == 1 else f'at most {most} rows count'}, drawn at random."
+        yield sentence("dp.rows_counted.one") if most == 1 else sentence("dp.rows_counted", most=most)
     yield "A program counted values and pairs of values, and put random noise on all that it took from these counts."
     yield "Every released row was drawn from what it took. No row stands for a person."

@@ -12,6 +12,8 @@ WORDS = re.compile(r"[A-Za-z][a-z]+,? [a-z]{2,}")
 """Two words: what has none is a key, a name or a format."""
 ERRORS = re.compile(r"(Problem|Error|Refused|warning|info|damaged)$")
 """Calls whose texts are for who configures, at a terminal, and stay English."""
+HINTS = ("hint", "help", "log")
+"""Names of what is said to who configures, too."""
 
 
 def prose(path: str) -> Iterator[str]:
@@ -25,7 +27,7 @@ def prose(path: str) -> Iterator[str]:
                     yield piece.strip(" .;:,()")
 
 
-def composed(path: str) -> Iterator[str]:
+def composed(path: str | Path) -> Iterator[str]:
     """Pieces of text of three words that a module of the package puts together with what varies."""
     tree = ast.parse((PACKAGE / path).read_text(encoding="utf-8"))
     skipped = {node for text in ast.walk(tree) if _is_left_out(text) for node in ast.walk(text)}
@@ -36,6 +38,10 @@ def composed(path: str) -> Iterator[str]:
 
 
 def _is_left_out(node: ast.AST) -> bool:
+    if isinstance(node, ast.keyword) and node.arg in HINTS:
+        return True
+    if isinstance(node, ast.Assign) and getattr(node.targets[0], "id", "").lower() in HINTS:
+        return True
     if isinstance(node, ast.Raise) or (isinstance(node, ast.Expr) and isinstance(node.value, ast.Constant)):
         return True
     name = getattr(getattr(node, "func", None), "id", getattr(getattr(node, "func", None), "attr", ""))

@@ -18,6 +18,7 @@ from hybrid.publication.policy import load_policy
 from hybrid.publication.verdict import Verdict
 from hybrid.table import Kind
 from hybrid.table.data_options import DataOptions
+from tests.helpers.german import not_german
 from tests.helpers.pages import report_text
 
 FAST = EvaluateOptions(metrics=("identical_match", "dcr_share", "singling_out", "membership"), attacks=200)
@@ -170,3 +171,20 @@ def test_control_records_of_another_population_are_for_review(files: dict[str, P
     verdict = judged(files, config, tmp_path / "audit")
     assert verdict.checks[0].rule == "train and control alike"
     assert verdict.status == "review"
+
+
+def test_both_pages_are_german_with_every_note_on_the_files(files: dict[str, Path], tmp_path: Path) -> None:
+    train, control, synthetic = (pd.read_csv(files[name]) for name in ("train", "control", "synthetic"))
+    rewrite(files["control"], pd.concat([train[:20], control.assign(age=control["age"] + 25)[:160]]))
+    rewrite(files["synthetic"], synthetic.assign(smokes=np.arange(400), more="x"))
+    evaluate = EvaluateOptions(metrics=("discriminator", "identical_match", "lost_column"), power=False)
+    config = config_with_roles(None, files["train"]).model_copy(update={"evaluate": evaluate})
+    out = tmp_path / "audit"
+    judged(files, config, out)
+    assert len(json.loads((out / "evaluation.json").read_text())["notes"]) == 4
+    data = {*train.columns, *train["city"], *train["smokes"], "more", "train", "control", "categorical", "default"}
+    for page in ("report.de.html", "report-details.de.html"):
+        text = (out / page).read_text(encoding="utf-8")
+        assert '<html lang="de"' in text and not_german(text, data) == [], page
+    first = (out / "report.html").read_text(encoding="utf-8")
+    assert "The rows of the files that were compared." in first and "step by step" not in first

@@ -16,7 +16,7 @@ from hybrid.evaluation.measure import Evaluation, Measure, MetricResult, NotComp
 from hybrid.protect import ProtectOptions, protect
 from hybrid.publication.criteria import QUESTIONS, criterion_of
 from hybrid.publication.first_page import RunFacts, answer, first_page, not_attacked
-from hybrid.publication.gate import judge
+from hybrid.publication.gate import LIKE_FOLDS, judge
 from hybrid.publication.lamps import OF_THE_MOST_EXPOSED, AttackFinding, Lamp, lamps
 from hybrid.publication.policy import load_policy, packaged_policies
 from hybrid.publication.protection_words import protection
@@ -401,8 +401,10 @@ def test_columns_left_as_they_are_without_those_whose_values_are_protected() -> 
     assert "real values can come out: ward and cost." in said({})
     columns = [{"column": "cost", "method": "draw"}, {"column": "ward", "method": "keep"}]
     text = said({}, protected={"min_count": 5, "columns": columns})
-    assert "fewer than 5 people have were replaced in cost." in text and "come out: ward." in text
-    assert "No column was left as it is" in said({}, table=replace(TABLE, as_they_are=()))
+    assert (
+        "fewer than 5 people have were replaced, where there were any, in cost." in text and "come out: ward." in text
+    )
+    assert "No column was left without one of these steps" in said({}, table=replace(TABLE, as_they_are=()))
 
 
 @pytest.mark.parametrize("anonymized", [True, False])
@@ -530,6 +532,13 @@ def test_people_who_are_alone_are_not_said_to_look_alike() -> None:
     alone = said({}, anonymized=an_anonymization(min_class_size=1))
     assert "Single records stay alone in these columns, coarse as they are: age and sex." in alone
     assert "look alike in them" not in alone and "alone" not in said({}, anonymized=an_anonymization(min_class_size=2))
+
+
+def test_a_release_that_repeats_more_people_than_the_judged_tables_is_about_people() -> None:
+    checks = [Check(f"{LIKE_FOLDS}: exact copies of people", "review", "found"), check("tstr", "review", None)]
+    text = answer(Verdict.of("p", tuple(checks)))
+    assert "1 rule is about risks for the people in the data, and 1 about what the table is good for." in text
+    assert "chance" not in text
 
 
 @pytest.mark.parametrize(

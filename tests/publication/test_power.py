@@ -21,7 +21,7 @@ from hybrid.jobs.release import read_candidate
 from hybrid.publication.finished_run import read_run
 from hybrid.publication.gate import judge, verdicts_by_stage
 from hybrid.publication.policy import Policy, load_policy
-from hybrid.publication.power import BLOCKED, MORE_PEOPLE, LeakTrials, Power, not_tried, power_checks
+from hybrid.publication.power import BLOCKED, MORE_PEOPLE, PLANT_LEAKS, LeakTrials, Power, not_tried, power_checks
 from hybrid.publication.verdict import Check
 
 
@@ -89,6 +89,13 @@ def test_a_blocked_table_is_mended_first(policy: Policy) -> None:
     assert blocked.status == "not judged" and blocked.hint.startswith("mend what blocks the table")
     other = check_of(demanding(policy), trials(0, 0, reason="no control records"))
     assert other.hint == MORE_PEOPLE
+
+
+def test_a_larger_table_is_no_hint_where_nothing_was_planted(policy: Policy) -> None:
+    """As with `evaluate.power: false`, of any number of people."""
+    for missing in (None, Power((), control=300, people=100_000)):
+        (check,) = power_checks(demanding(policy), missing)
+        assert (check.status, check.hint) == ("not judged", PLANT_LEAKS)
 
 
 def test_leaks_that_were_not_planted_are_a_review(

@@ -19,6 +19,7 @@ from hybrid.analysis.differences import PairedDifference, headlines
 from hybrid.analysis.ranking import RankedConfiguration
 from hybrid.analysis.results import STRONGEST, ResultColumn
 from hybrid.base.language import ENGLISH, Language, in_language
+from hybrid.base.sentence import sentence, sentences
 from hybrid.report.comparison import words
 from hybrid.report.comparison.data import (
     STRONGEST_TEXT,
@@ -212,7 +213,7 @@ def _figures(answers: Answers, texts: Mapping[str, MetricText]) -> list[dict[str
             if each.column in shown and facet in each.main
         ]
         places.sort(key=lambda place: list(shown).index(place["column"]))
-        missing = f"This plan does not vary it ({facet})."
+        missing = sentence("compared.not_varied", facet=facet)
         figures.append({"number": at, "title": title, "places": places, "missing": missing})
     return [*figures, _scatter(answers, texts)]
 
@@ -227,7 +228,7 @@ def _scatter(answers: Answers, texts: Mapping[str, MetricText]) -> dict[str, Any
         return figure | {"missing": "It takes singling out, and the discriminator or TSTR."}
     place = _place(risk, texts) | {
         "across": useful.name,
-        "title": f"{name_of(risk, texts)} (up) against {name_of(useful, texts)} (across)",
+        "title": sentence("compared.against", up=name_of(risk, texts), across=name_of(useful, texts)),
     }
     return figure | {"places": [place]}
 
@@ -265,19 +266,17 @@ def _ranking(answers: Answers, texts: Mapping[str, MetricText]) -> list[dict[str
 
 
 def _shown(ranked: RankedConfiguration) -> str:
-    parts = [f"{what} by {' and '.join(by)}" for what, by in (("worse", ranked.worse), ("better", ranked.better)) if by]
-    return "; ".join(parts)
+    sides = {"compared.shown.worse": ranked.worse, "compared.shown.better": ranked.better}
+    return sentences(*(sentence(name, by=tuple(by)) for name, by in sides.items() if by), between="further")
 
 
 def _level_with_first(answers: Answers) -> str:
     """Number of ranked configurations not distinguishable from the first."""
     ranked = answers.ranking
     if len(ranked) < 2 or len(answers.results.seeds) < 2:
-        return f"{len(ranked):,} configurations ranked."
+        return sentence("compared.ranked", n=len(ranked))
     level = sum(not each.better and not each.worse for each in ranked[1:])
-    return (
-        f"{len(ranked):,} configurations ranked. The seeds show nothing between the first and {level:,} of the others."
-    )
+    return sentence("compared.ranked.level", n=len(ranked), level=level)
 
 
 def _per_metric(answers: Answers, texts: Mapping[str, MetricText]) -> tuple[list[dict[str, Any]], list[dict[str, Any]]]:

@@ -2,24 +2,27 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import reduce
 
 from hybrid.analysis.contrasts import Estimate
 from hybrid.analysis.differences import PairedDifference, ParadoxVerdict, paradox_verdict
 from hybrid.analysis.lags import Lag
 from hybrid.analysis.recommend import Answers, CandidateConfiguration, FoundLevel, Recommendation
 from hybrid.analysis.results import Concern, ResultColumn, Results
+from hybrid.base.sentence import sentence, sentences
 from hybrid.report.comparison.data import name_of, text_of
 from hybrid.report.run.inputs import MetricText
 from hybrid.report.run.metrics import BETTER, number
 
 GATE = {
-    "pass": "pass the gate with every seed",
-    "review": "are left to a person by the gate, and none passes with every seed",
-    "block": "are blocked by the gate with a seed or more, and none is admitted",
-    "": "ended well (no gate was asked)",
+    "pass": "compared.gate.pass",
+    "review": "compared.gate.review",
+    "block": "compared.gate.block",
+    "": "compared.gate.none",
 }
+"""Sentences on how many configurations are left, by the best verdict."""
 MOST_NAMED = 6
 """Configurations that a sentence names."""
 MOST_ROWS = 1000
@@ -28,32 +31,12 @@ MOST_ROWS = 1000
 
 def seeds_note(results: Results) -> str:
     """Note on what the seeds' intervals are about, and on their precision."""
-    seeds = len(results.seeds)
+    seeds, overlap = len(results.seeds), results.overlap
     if seeds == 1:
-        return (
-            "One seed: nothing can be said about how much other seeds would differ, so no effect below has an interval "
-            "and none is called found. Points carry each metric's own interval, for its finite number of records."
-        )
-    limit = ", down to a limit that only more records move" if results.overlap else ""
-    few = f" With so few, only effects far above the noise are found; more seeds narrow the intervals{limit}."
-    return (
-        f"{seeds} seeds. Intervals are 95 % over the seeds (Student's t, {seeds - 1} degrees of freedom): they "
-        f"include the chance of split, sampling, transition and generator. {_about(results.overlap)}"
-        f"{few if seeds < 5 else ''}"
-    )
-
-
-def _about(overlap: float) -> str:
-    """Population of an interval over seeds."""
-    if not overlap:
-        return (
-            "Seeds split one table: an interval is about this table, its splits and draws, not about other tables of "
-            "the same population."
-        )
-    return (
-        f"Seeds split one table: two control sets share {100 * overlap:.3g} % of their records, and the intervals are "
-        "wider for it (Nadeau and Bengio 2003): they are about tables of this size from the same population."
-    )
+        return sentence("compared.seeds.one")
+    about = sentence("compared.table.overlap", share=100 * overlap) if overlap else sentence("compared.table")
+    few = sentence("compared.seeds.few.overlap" if overlap else "compared.seeds.few") if seeds < 5 else ""
+    return sentences(sentence("compared.seeds", n=seeds, freedom=seeds - 1), about, few)
 
 
 def with_interval(estimate: Estimate, *, signed: bool = False, wide: bool = False, from_zero: bool = False) -> str:
@@ -66,11 +49,13 @@ def with_interval(estimate: Estimate, *, signed: bool = False, wide: bool = Fals
     if signed and estimate.value > 0:
         value = f"+{value}"
     low, high = (estimate.wide_low, estimate.wide_high) if wide else (estimate.low, estimate.high)
-    if low is not None and high is not None:
-        ends = (0.0 if abs(end) < 0.0005 <= abs(estimate.value) else end for end in (low, high))
-        first, last = map(number, ends)
-        return f"{value} ({'0 or less' if from_zero and low < 0 <= high else first} to {last})"
-    return f"{value} (one seed)" if estimate.seeds == 1 else f"{value} (the same with every seed)"
+    if low is None or high is None:
+        return sentence("compared.value.one_seed" if estimate.seeds == 1 else "compared.value.same", n=value)
+    ends = (0.0 if abs(end) < 0.0005 <= abs(estimate.value) else end for end in (low, high))
+    first, last = map(number, ends)
+    if from_zero and low < 0 <= high:
+        return sentence("compared.value.below", n=value, high=last)
+    return sentence("compared.value", n=value, low=first, high=last)
 
 
 @dataclass(frozen=True)
@@ -109,12 +94,11 @@ def advice(answers: Answers, texts: Mapping[str, MetricText]) -> Advice:
     """Recommendation: what to take, what the seeds show and do not show, and why."""
     found = answers.recommendation
     if found is None:
-        return Advice("None: it takes a privacy and a utility metric for every seed, and a plan not for research.", [])
+        return Advice(sentence("compared.take.none"), [])
     gate = _gate(found, len(answers.results.configurations))
     if found.chosen is None:
-        safest = _numbers_of(found.best["privacy"], found, texts)
-        way = "Start from there: a larger k, a smaller beta, another transition or a generator that smooths more."
-        return Advice("None: the gate blocks every configuration.", [gate, f"The safest is {safest}.", way])
+        safest = sentence("compared.safest", found=_numbers_of(found.best["privacy"], found, texts))
+        return Advice(sentence("compared.take.blocked"), [gate, safest, sentence("compared.start")])
     return Advice(
         _headline(found, found.chosen),
         [*_told(found, texts), *_levels(found, texts), *_settling(found)],
@@ -135,30 +119,26 @@ def concern_titles(answers: Answers, texts: Mapping[str, MetricText]) -> dict[Co
 
 
 def _gate(found: Recommendation, total: int) -> str:
-    return (
-        f"{found.ended:,} of {total:,} configurations ended well with every seed; {found.admitted:,} of them "
-        f"{GATE[found.verdict]}. No leaks were planted in a comparison: what a verdict would have noticed is measured "
-        "when a configuration is run."
-    )
+    return sentence(GATE[found.verdict], ended=found.ended, total=total, admitted=found.admitted)
 
 
 def _headline(found: Recommendation, chosen: CandidateConfiguration) -> str:
     name = quoted(chosen.configuration)
     if found.ended == 1:
-        return f"Take {name}: no other configuration ended well with every seed."
+        return sentence("compared.take.only", name=name)
     if found.admitted == 1:
-        return f"Take {name}: the gate judges every other configuration worse, with a seed or more."
+        return sentence("compared.take.admitted", name=name)
+    first, take = sentence("compared.first", name=name), sentence("compared.take", name=name, concerns=_in_order(found))
     if found.seeds == 1:
-        return f"One seed shows no difference between configurations. {name} comes first, perhaps by chance."
-    margins = f"it is behind the best by no more than your margins, by {_in_order(found)}"
+        return sentences(sentence("compared.alike.one_seed"), first)
     if found.differing or found.levels:
-        return f"Take {name}: {margins}." if found.is_settled else f"{name} comes first, but it may not be the best."
-    alike = f"These {found.seeds} seeds show no difference between the {found.ended:,} configurations."
-    return f"{alike} Take {name}: {margins}." if found.is_settled else f"{alike} {name} comes first, perhaps by chance."
+        return take if found.is_settled else sentence("compared.first.open", name=name)
+    return sentences(sentence("compared.alike", n=found.seeds, m=found.ended), take if found.is_settled else first)
 
 
 def _in_order(found: Recommendation) -> str:
-    return ", then by ".join(found.columns)
+    concerns: list[str] = [*found.columns]
+    return reduce(lambda first, second: sentence("compared.then", first=first, second=second), concerns)
 
 
 def _rows(found: Recommendation, chosen: CandidateConfiguration, texts: Mapping[str, MetricText]) -> list[ConcernRow]:
@@ -184,11 +164,11 @@ def _most(lag: Lag | None) -> str:
 
 
 def _numbers_of(candidate: CandidateConfiguration, found: Recommendation, texts: Mapping[str, MetricText]) -> str:
-    said = (
-        f"{name_of(column, texts)} {_number(column, candidate.values[concern])}"
+    numbers = tuple(
+        sentence("compared.metric", title=name_of(column, texts), value=_number(column, candidate.values[concern]))
         for concern, column in found.columns.items()
     )
-    return f"{quoted(candidate.configuration)} ({', '.join(said)})"
+    return sentence("compared.configuration", name=quoted(candidate.configuration), numbers=numbers)
 
 
 def _number(column: ResultColumn, estimate: Estimate) -> str:
@@ -203,21 +183,21 @@ def _told(found: Recommendation, texts: Mapping[str, MetricText]) -> list[str]:
     others = found.ended - 1
     if others < 1 or found.seeds == 1:
         return []
-    sentences, silent = [], []
+    shown: list[str] = []
+    silent: list[str] = []
     for concern, column in found.columns.items():
-        by = f"{concern} ({text_of(column, texts).title})"
-        told = [(what, names[concern]) for what, names in (("worse", found.worse), ("better", found.better))]
-        shown = f"By {by} these {found.seeds} seeds show"
-        sentences += [
-            f"{shown} {len(names):,} of the {others:,} others to be {what}: {_named(names)}."
-            for what, names in told
+        by = sentence("compared.by", concern=concern, title=text_of(column, texts).title)
+        sides = [("compared.worse", found.worse[concern]), ("compared.better", found.better[concern])]
+        shown += [
+            sentence(template, by=by, n=found.seeds, m=len(names), others=others, names=_named(names))
+            for template, names in sides
             if names
         ]
-        silent += [] if any(names for _, names in told) else [by]
+        silent += [] if any(names for _, names in sides) else [by]
     if silent:
-        whom = "the other one" if others == 1 else f"any of the {others:,} others"
-        sentences.append(f"These {found.seeds} seeds show no difference to {whom} by {' or by '.join(silent)}.")
-    return sentences
+        concerns = reduce(lambda first, second: sentence("compared.or", first=first, second=second), silent)
+        shown.append(sentence("compared.no_difference", n=found.seeds, others=others, by=concerns))
+    return shown
 
 
 def _levels(found: Recommendation, texts: Mapping[str, MetricText]) -> list[str]:
@@ -226,127 +206,133 @@ def _levels(found: Recommendation, texts: Mapping[str, MetricText]) -> list[str]
     for each in found.levels:
         groups.setdefault((each.concern, each.factor), {False: [], True: []})[each.is_better].append(each)
     told = [min((side for side in (sides[False], sides[True]) if side), key=len) for sides in groups.values()]
-    return [
-        f"Over all runs, {each.factor} = {each.level} is {'better' if each.is_better else 'worse'} by {each.concern}: "
-        f"{text_of(found.columns[each.concern], texts).title} differs from its mean over all values of {each.factor} "
-        f"by {with_interval(each.effect, signed=True, wide=True)}."
+    said: list[str] = [
+        sentence(
+            "compared.level.better" if each.is_better else "compared.level.worse",
+            factor=each.factor,
+            level=str(each.level),
+            concern=each.concern,
+            title=text_of(found.columns[each.concern], texts).title,
+            effect=with_interval(each.effect, signed=True, wide=True),
+        )
         for side in told
         for each in side
-    ][:MOST_NAMED]
+    ]
+    return said[:MOST_NAMED]
 
 
 def _settling(found: Recommendation) -> list[str]:
     needed = found.needed
     if needed is None:
-        alone = found.seeds == 1 and found.ended > 1
-        return ["Two seeds or more would say how far it may be behind the best."] if alone else []
+        return [sentence("compared.settle.seeds_needed")] if found.seeds == 1 and found.ended > 1 else []
     times = f"{float(f'{needed.rows:.2g}'):,g}"
-    rows = f"about {times} times as many rows" if needed.rows < MOST_ROWS else ""
-    most = f"{needed.concern.capitalize()} needs most."
+    few = needed.rows < MOST_ROWS
+    if needed.seeds is not None and few:
+        return [sentence("compared.settle.either", n=needed.seeds, times=times, concern=needed.concern)]
     if needed.seeds is not None:
-        return [f"To settle it: about {needed.seeds:,} more seeds{f', or {rows}' if rows else ''}. {most}"]
-    if rows:
-        return [f"To settle it: more seeds of this table are not enough, but {rows}. {most}"]
-    return [f"Neither seeds nor rows settle it: the margin of {needed.concern} is far below what chance makes of it."]
+        return [sentence("compared.settle.seeds", n=needed.seeds, concern=needed.concern)]
+    if few:
+        return [sentence("compared.settle.rows", times=times, concern=needed.concern)]
+    return [sentence("compared.settle.neither", concern=needed.concern)]
 
 
 def _choice(found: Recommendation, chosen: CandidateConfiguration, texts: Mapping[str, MetricText]) -> list[str]:
+    taken = _numbers_of(chosen, found, texts)
     if found.admitted == 1:
-        return [f"It is the only one of these: {_numbers_of(chosen, found, texts)}."]
+        return [sentence("compared.only", found=taken)]
     *first, last = found.columns
     left = found.kept["shown"]
-    worse = f"Shown to be worse than another one by more than a margin: {_named(found.beaten)}."
-    steps = [worse] if found.beaten else []
+    steps: list[str] = [sentence("compared.beaten", names=_named(found.beaten))] if found.beaten else []
     for concern in first:
-        steps.append(f"By {concern} {found.kept[concern]:,} of {left:,} are as good as the best of them.")
+        steps.append(sentence("compared.as_good", concern=concern, n=found.kept[concern], m=left))
         left = found.kept[concern]
-    return [
-        *steps,
-        "As good is: shown to be behind by no more than your margin, or behind by one standard error at most.",
-        f"The best of the {left:,} by {last} is {_numbers_of(chosen, found, texts)}.",
-    ]
+    best = sentence("compared.best", n=left, concern=last, found=taken)
+    return [*steps, sentence("compared.as_good.means"), best]
 
 
 def _again(found: Recommendation, texts: Mapping[str, MetricText]) -> list[str]:
     if not found.again or found.ended < 2:
         return []
-    said = ", ".join(f"{name_of(found.columns[each], texts)} = {number(value)}" for each, value in found.again.items())
-    return [
-        f"Chosen among {found.ended:,}: each interval holds for all of them together, but the means are the better for "
-        f"the choice. Chosen by all seeds but one and measured with that one, what this rule takes has {said}."
-    ]
+    numbers = tuple(
+        sentence("compared.metric.equals", title=name_of(found.columns[each], texts), n=number(value))
+        for each, value in found.again.items()
+    )
+    return [sentence("compared.again", n=found.ended, numbers=numbers)]
 
 
 def _alternatives(found: Recommendation, chosen: CandidateConfiguration, texts: Mapping[str, MetricText]) -> list[str]:
-    sentences = [
-        f"If {concern} alone counts, {_numbers_of(best, found, texts)} has the best mean."
+    others: list[str] = [
+        sentence("compared.alone", concern=concern, found=_numbers_of(best, found, texts))
         for concern, best in found.best.items()
         if best.configuration != chosen.configuration
     ]
     if found.refused is not None:
-        sentences.append(f"More useful, but judged worse by the gate: {_numbers_of(found.refused, found, texts)}.")
-    return sentences
+        others.append(sentence("compared.refused", found=_numbers_of(found.refused, found, texts)))
+    return others
 
 
 def paradox(differences: Sequence[PairedDifference], margin: float, texts: Mapping[str, MetricText]) -> str:
     """Test of the paradox: conditional transitions cost privacy without gaining utility."""
     if not differences:
-        return "Not to be seen: no two runs differ in nothing but a conditional and a uniform transition."
+        return sentence("paradox.unseen")
     if differences[0].estimate.seeds == 1:
-        return "One seed: the differences below have no interval, so nothing is concluded from them."
+        return sentence("paradox.one_seed")
     private = [each for each in differences if each.column.family == "privacy"]
     useful = [each for each in differences if each.column.family != "privacy"]
     verdict = paradox_verdict(differences, margin)
-    parts = [
-        ("discloses more", verdict.losses),
-        ("discloses less", [each for each in private if each.judgement == "better"]),
-        ("is more useful or closer to the data", verdict.gains),
-        ("is less useful or further from the data", [each for each in useful if each.judgement == "worse"]),
-    ]
-    found = "; ".join(f"{what} by {_names(them, texts)}" for what, them in parts if them)
-    return _verdict(verdict, texts) + (f" Conditional {found}." if found else "") + _hints(differences)
-
-
-def _verdict(verdict: ParadoxVerdict, texts: Mapping[str, MetricText]) -> str:
-    margin = number(verdict.margin)
-    if verdict.answer == "paradox":
-        return f"Yes: a loss of privacy was found, and every metric excludes a gain in utility of {margin} or more."
-    if verdict.answer == "trade":
-        return "A trade, not a paradox: privacy for utility."
-    if verdict.answer == "no paradox" and verdict.gains:
-        open_losses = _unsure(verdict.unsure_losses, "a loss of privacy", margin, texts)
-        return f"No: a gain was found, and no loss of privacy.{open_losses}"
-    if verdict.answer == "no paradox":
-        return f"No: every privacy metric excludes a loss of {margin} or more."
-    found = "a loss of privacy was found, and no gain" if verdict.losses else "no loss of privacy was found"
-    unsure, what = (verdict.unsure_gains, "a gain") if verdict.losses else (verdict.unsure_losses, "a loss")
-    return f"Open: {found}.{_unsure(unsure, what, margin, texts)}"
-
-
-def _unsure(differences: Sequence[PairedDifference], what: str, margin: str, texts: Mapping[str, MetricText]) -> str:
-    if not differences:
-        return ""
-    names = ", ".join(f"{name_of(each.column, texts)} ({_bound(each)})" for each in differences)
-    return f" Not excluded is {what} of {margin} or more by {names}."
-
-
-def _bound(difference: PairedDifference) -> str:
-    """One-sided 95 % bound of a loss, or of a gain."""
-    upwards = (difference.column.family == "privacy") != (difference.column.sign > 0)
-    bound = difference.estimate.most if upwards else difference.estimate.least
-    return "the same with every seed" if bound is None else f"up to {number(abs(bound))}"
-
-
-def _hints(differences: Sequence[PairedDifference]) -> str:
+    parts = {
+        "paradox.discloses_more": verdict.losses,
+        "paradox.discloses_less": [each for each in private if each.judgement == "better"],
+        "paradox.more_useful": verdict.gains,
+        "paradox.less_useful": [each for each in useful if each.judgement == "worse"],
+    }
+    found = tuple(sentence(name, names=_names(them, texts)) for name, them in parts.items() if them)
     perhaps = sum(each.judgement.startswith("perhaps") for each in differences)
-    return (
-        f" {perhaps} more of the {len(differences)} differences are significant by their own interval only."
-        if perhaps
-        else ""
+    return sentences(
+        *_verdict(verdict, texts),
+        sentence("paradox.conditional", parts=found) if found else "",
+        sentence("paradox.perhaps", n=perhaps, m=len(differences)) if perhaps else "",
     )
 
 
-def _names(differences: Sequence[PairedDifference], texts: Mapping[str, MetricText]) -> str:
-    return ", ".join(
-        f"{name_of(each.column, texts)} {with_interval(each.estimate, signed=True)}" for each in differences
+def _verdict(verdict: ParadoxVerdict, texts: Mapping[str, MetricText]) -> Iterator[str]:
+    margin = number(verdict.margin)
+    if verdict.answer == "paradox":
+        yield sentence("paradox.yes", margin=margin)
+    elif verdict.answer == "trade":
+        yield sentence("paradox.trade")
+    elif verdict.answer == "no paradox" and verdict.gains:
+        yield sentence("paradox.no.gain")
+        yield from _unsure("paradox.unsure.privacy", verdict.unsure_losses, margin, texts)
+    elif verdict.answer == "no paradox":
+        yield sentence("paradox.no", margin=margin)
+    elif verdict.losses:
+        yield sentence("paradox.open.loss")
+        yield from _unsure("paradox.unsure.gain", verdict.unsure_gains, margin, texts)
+    else:
+        yield sentence("paradox.open")
+        yield from _unsure("paradox.unsure.loss", verdict.unsure_losses, margin, texts)
+
+
+def _unsure(
+    template: str, differences: Sequence[PairedDifference], margin: str, texts: Mapping[str, MetricText]
+) -> Iterator[str]:
+    if differences:
+        yield sentence(template, margin=margin, names=tuple(_bound(each, texts) for each in differences))
+
+
+def _bound(difference: PairedDifference, texts: Mapping[str, MetricText]) -> str:
+    """Metric with the one-sided 95 % bound of its loss, or of its gain."""
+    upwards = (difference.column.family == "privacy") != (difference.column.sign > 0)
+    bound = difference.estimate.most if upwards else difference.estimate.least
+    title = name_of(difference.column, texts)
+    if bound is None:
+        return sentence("paradox.bound.same", title=title)
+    return sentence("paradox.bound", title=title, n=number(abs(bound)))
+
+
+def _names(differences: Sequence[PairedDifference], texts: Mapping[str, MetricText]) -> tuple[str, ...]:
+    return tuple(
+        sentence("compared.metric", title=name_of(each.column, texts), value=with_interval(each.estimate, signed=True))
+        for each in differences
     )

@@ -180,6 +180,8 @@ class ReportInputs:
     """Which draw of the data under the policy the verdict is about; empty if it was not counted."""
     steps: tuple[ReportedStage, ...] = ()
     """The rooms in order, with the rows that came out of each."""
+    files: tuple[ReportedStage, ...] = ()
+    """Files of an audit, of whose making nothing is known, with their rows."""
     anonymization: Mapping[str, Any] | None = None
     """``AnonymizationResult.to_json()``."""
     top_levels: Mapping[str, int] = field(default_factory=dict)

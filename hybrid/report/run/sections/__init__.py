@@ -27,7 +27,13 @@ from hybrid.report.run.sections import (
 )
 from hybrid.report.run.sections.section import ReportedRun, Section
 
-FIRST_PAGE: tuple[Section, ...] = (verdict.SECTION, content.SECTION, pipeline_steps.SECTION, rows.SECTION)
+FIRST_PAGE: tuple[Section, ...] = (
+    verdict.SECTION,
+    content.SECTION,
+    pipeline_steps.SECTION,
+    pipeline_steps.FILES,
+    rows.SECTION,
+)
 """Sections of the page that people decide by, in their order."""
 DETAILS: tuple[Section, ...] = (
     checks.SECTION,

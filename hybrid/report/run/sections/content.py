@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from typing import Any
 
 from hybrid.base.words import listed
@@ -60,8 +60,13 @@ def _said(evaluation: Evaluation) -> Iterator[tuple[str, str]]:
     yield from first_page_lines(evaluation)
 
 
-def _farther_than_chance(view: ColumnView) -> float:
-    return (view.distance or 0.0) - (view.reference or 0.0)
+def _columns(views: Sequence[ColumnView], evaluation: Evaluation) -> list[ColumnView]:
+    """Those that differ most, beyond what control does; the one that the lines above name is the first."""
+    found = synthetic_measure(evaluation, "lost_column")
+    named = None if found is None else found.details.get("worst")
+    known = [view for view in views if (view.distance or 0.0) >= SHOWN]
+    known.sort(key=lambda view: (view.name != named, (view.reference or 0.0) - (view.distance or 0.0)))
+    return known[:MOST]
 
 
 def _pairs(evaluation: Evaluation) -> list[tuple[str, str, float, float]]:
@@ -75,8 +80,7 @@ def _pairs(evaluation: Evaluation) -> list[tuple[str, str, float, float]]:
 def _values(inputs: ReportInputs) -> dict[str, Any] | None:
     if inputs.comparison is None:
         return None
-    known = [view for view in inputs.comparison.columns if (view.distance or 0.0) >= SHOWN]
-    worst = sorted(known, key=lambda view: -_farther_than_chance(view))[:MOST]
+    worst = _columns(inputs.comparison.columns, inputs.evaluation)
     protection = inputs.collected.get(PROTECTION) or {}
     unseen = [view.name for view in inputs.comparison.columns if view.distance is None]
     return {

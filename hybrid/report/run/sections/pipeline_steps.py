@@ -35,13 +35,23 @@ ALL = (
 )
 
 
-def _values(inputs: ReportInputs) -> dict[str, Any]:
+def _values(inputs: ReportInputs) -> dict[str, Any] | None:
+    if inputs.files:
+        return None
     return {"steps": list(_moving(inputs.steps)), "most_rows": _most_rows(inputs)}
 
 
-def _all(inputs: ReportInputs) -> dict[str, Any]:
+def _all(inputs: ReportInputs) -> dict[str, Any] | None:
+    if inputs.files:
+        return None
     losses = loss_chart(inputs.losses, inputs.language) if inputs.losses else None
     return {"steps": inputs.steps, "most_rows": _most_rows(inputs), "losses": losses}
+
+
+def _files(inputs: ReportInputs) -> dict[str, Any] | None:
+    if not inputs.files:
+        return None
+    return {"steps": inputs.files, "most_rows": max(one.rows for one in inputs.files) or 1}
 
 
 def _most_rows(inputs: ReportInputs) -> int:
@@ -61,6 +71,13 @@ SECTION = Section(
     lead="What happened to the rows, step by step. Bars are rows; real records are counted in tens.",
     template=PICTURE,
     values=_values,
+)
+FILES = Section(
+    anchor="files",
+    title="Files",
+    lead="The rows of the files that were compared.",
+    template=PICTURE,
+    values=_files,
 )
 DETAILS = Section(
     anchor="steps",

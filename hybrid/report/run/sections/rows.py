@@ -69,7 +69,7 @@ def _values(inputs: ReportInputs) -> dict[str, Any] | None:
 SECTION = Section(
     anchor=ANCHOR,
     title="Ten rows",
-    lead="Rows of the table, as they are released.",
+    lead="Rows of the table, as in its file, but for values that few people have.",
     template=TEMPLATE,
     values=_values,
     collect=_collect,
