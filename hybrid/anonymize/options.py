@@ -99,8 +99,8 @@ class AnonymizeOptions(Options):
     population: str | None = None
     """Path of the population table of k_map, relative to the config file; it has the quasi-identifiers' columns."""
     memory_limit: PositiveFloat | None = None
-    """GiB that a table may take in memory (`hybrid anonymize`): DuckDB reads a larger file, and it and the search take
-    no more. Also of the search on a warehouse's table. Default: three quarters of what is free."""
+    """GiB that a table may take in memory. The rows of a larger one stay in their source: DuckDB counts those of files,
+    and it and the search take no more. Default: three quarters of what is free."""
 
     @model_validator(mode="after")
     def _fits(self) -> AnonymizeOptions:

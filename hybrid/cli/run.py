@@ -191,7 +191,8 @@ def anonymize(config: ConfigPath, out: Out = None, set_: Settings = None, seed: 
     check_replaceable(folder)
     labels, person, done = str(folder / labels_file()), loaded, None
     with console.progress() as progress:
-        if person.is_pushed_down:
+        in_warehouse = person.rows_stay and person.data_file is None
+        if in_warehouse:
             done = write_in_warehouse(person, folder, progress)
             labels = console.said("{table} (a table of the warehouse)", table=done.labels)
         elif not loaded.is_linked and is_for_duckdb(person):
@@ -209,7 +210,7 @@ def anonymize(config: ConfigPath, out: Out = None, set_: Settings = None, seed: 
         if others:
             console.line("note", "no quasi-identifiers, so no labels: {tables:items}", tables=", ".join(others))
     if done is not None:
-        place = "stayed there" if person.is_pushed_down else "were not read into memory"
+        place = "stayed there" if in_warehouse else "were not read into memory"
         console.line(
             "ok",
             f"{{engine}}: {{n:number}} rows {place}, {{combinations:number}} combinations",
@@ -217,7 +218,7 @@ def anonymize(config: ConfigPath, out: Out = None, set_: Settings = None, seed: 
             n=f"{result.records:,}",
             combinations=f"{done.combinations:,}",
         )
-    if done is not None and person.is_pushed_down:
+    if done is not None and in_warehouse:
         for transfer in done.transfers:
             console.show(f"        {transfer.words}")
     if not result.k_anonymous:

@@ -14,9 +14,9 @@ import numpy as np
 from hybrid.anonymize.decide import AnonymizationRequest
 from hybrid.anonymize.warehouse.anonymize_files import FileTask, anonymize_files
 from hybrid.anonymize.warehouse.anonymize_rows import WarehouseResult, anonymize_rows
-from hybrid.base.arrays import Array, Codes, Mask
+from hybrid.base.arrays import Codes, Mask
 from hybrid.base.atomic import write_json
-from hybrid.base.errors import DataError, refuse
+from hybrid.base.errors import refuse
 from hybrid.base.hashing import fingerprint
 from hybrid.base.manifest import MANIFEST, Recorder, build_manifest
 from hybrid.base.progress import Progress, silent
@@ -26,17 +26,18 @@ from hybrid.jobs.places import LABELS, staged
 from hybrid.pipeline.beside import load_population
 from hybrid.pipeline.config import RunConfig
 from hybrid.pipeline.inputs import opened_task
+from hybrid.pipeline.placement import exceeds_memory
 from hybrid.pipeline.privacy_statements import StatementBasis
 from hybrid.pipeline.promises import explain_sampling
-from hybrid.pipeline.refusals import FILES, PUSHED, refused
+from hybrid.pipeline.refusals import FILES, STAYING, refused
 from hybrid.pipeline.refusals import LABELS as IN_WAREHOUSE
 from hybrid.publication.finished_run import ANONYMIZATION
-from hybrid.table import Role, Schema
-from hybrid.table.file_formats import PARQUET_SUFFIXES, is_csv
-from hybrid.table.files import sha256_of, states_of
-from hybrid.table.parquet_files import PERSON, TRAINING, files_below, person_column, rows_of
+from hybrid.table import Schema
+from hybrid.table.file_formats import PARQUET_SUFFIXES
+from hybrid.table.files import sha256_of, unchanged
+from hybrid.table.parquet_files import PERSON, TRAINING, files_of, persons_beside, rows_of
 from hybrid.table.persons import row_limit_mask
-from hybrid.table.read_file import memory_need, parquet_metadata
+from hybrid.table.read_file import parquet_metadata
 from hybrid.table.split import control_mask
 
 _WORK = "work"
@@ -54,15 +55,12 @@ def is_for_duckdb(config: RunConfig) -> bool:
     They are larger than the memory limit, or a folder of files, or Parquet of :data:`MANY_ROWS` or more whose
     configuration needs nothing else and where DuckDB is installed.
     """
-    file, options = config.data_file, config.anonymize
-    if file is None or options is None or not (is_csv(file.path) or file.suffix in PARQUET_SUFFIXES):
+    file = config.data_file
+    if file is None or config.anonymize is None or exceeds_memory(config):
+        return file is not None and config.anonymize is not None
+    if "more_than_memory" in config.data.accept or file.suffix not in PARQUET_SUFFIXES or not file.info().is_file:
         return False
-    if "more_than_memory" in config.data.accept or not file.info().is_file:
-        return bool(files_below(file))
-    n_quasi = sum(column.role is Role.QUASI_IDENTIFIER for column in config.data.columns.values())
-    if memory_need(file, config.data, n_quasi) > options.memory_bytes:
-        return True
-    is_long = file.suffix in PARQUET_SUFFIXES and parquet_metadata(file).num_rows >= MANY_ROWS
+    is_long = parquet_metadata(file).num_rows >= MANY_ROWS
     return is_long and find_spec("duckdb") is not None and not any(refused(config, FILES))
 
 
@@ -80,21 +78,16 @@ def write_from_files(config: RunConfig, folder: Path, seed: int | None, progress
     with staged(folder) as temporary:
         work = temporary / _WORK
         work.mkdir(mode=0o700)
-        sources = files_below(config.data_file) or [config.data_file]
-        before = states_of(sources)
-        with recorder.stage("copy"):
-            rows = rows_of(config.data_file, config.data, work)
-            names = config.data.person_columns
-            beside: dict[str, Array] = {PERSON: person_column(rows, config.data, names)} if names else {}
-            beside |= _training(config, beside.get(PERSON, range(rows.n_rows)), seed)
-        known = config.data, config.hierarchy_sources, config.anonymize, load_population(config)
-        asked = AnonymizationRequest(rows.source, tuple(rows.schema.names), *known)
-        task = FileTask(rows, asked, work, config.anonymize.memory_bytes, beside)
-        done = anonymize_files(task, temporary / LABELS, recorder, progress)
-        if states_of(sources) != before:
-            raise DataError(
-                f"{config.data_file}: the file was changed while it was read", hint="run again when it is complete"
-            )
+        sources = files_of(config.data_file)
+        with unchanged(*sources):
+            with recorder.stage("copy"):
+                rows = rows_of(config.data_file, config.data, work)
+                beside = persons_beside(rows, config.data)
+                beside |= _training(config, beside.get(PERSON, range(rows.n_rows)), seed)
+            known = config.data, config.hierarchy_sources, config.anonymize, load_population(config)
+            asked = AnonymizationRequest(rows.source, tuple(rows.schema.names), *known)
+            task = FileTask(rows, asked, work, config.anonymize.memory_bytes, beside)
+            done = anonymize_files(task, temporary / LABELS, recorder, progress)
         shutil.rmtree(work)
         _write_results(config, temporary, done, recorder, created, seed, sha256_of(sources))
     return done
@@ -153,7 +146,7 @@ def write_in_warehouse(config: RunConfig, folder: Path, progress: Progress = sil
 
     All of what is not done in a warehouse is refused at once. After an error there is no folder.
     """
-    refuse(refused(config, PUSHED, IN_WAREHOUSE))
+    refuse(refused(config, STAYING, IN_WAREHOUSE))
     created, recorder = datetime.now(UTC), Recorder()
     with staged(folder) as temporary, opened_task(config, load_population(config)) as task:
         done = anonymize_rows(task, recorder, progress)

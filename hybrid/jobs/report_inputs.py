@@ -147,14 +147,14 @@ LIMITS = (
     "Each release adds to what earlier releases of the same people give away.",
 )
 LIMITS_OF_SAMPLE = (
-    "k was counted on all rows in the warehouse; among the drawn ones a combination of labels can be that of fewer "
+    "k was counted on all rows of the source; among the drawn ones a combination of labels can be that of fewer "
     "people.",
-    "The levels were chosen on all rows in the warehouse, none kept apart, while protection, generator and evaluation "
+    "The levels were chosen on all rows of the source, none kept apart, while protection, generator and evaluation "
     "saw the drawn ones alone: what the choice of levels gives away is not measured.",
     "Privacy, utility and fidelity were measured on the drawn records: a leak too small for so many to show passes "
     "unnoticed. Suppressed records were never drawn, so which groups lost most of them is not known here.",
 )
-"""Of a table that stayed in a warehouse, but for a random sample."""
+"""Of a table that stayed in its source, but for a random sample."""
 PERMISSIVE = "permissive (BSD, MIT, Apache-2.0)"
 
 
@@ -353,7 +353,7 @@ def _group_shares(pipeline: TableRun, smallest: int) -> Iterator[tuple[str, str]
 def _sharing(pipeline: TableRun) -> tuple[Array | None, Array | None]:
     """People in the class of each record before and after anonymization, of all rows, wherever they are.
 
-    None where a warehouse counted the rows of persons.
+    None where the rows of persons were counted in their source.
     """
     anonymized, whole = pipeline.anonymized, pipeline.inputs.whole
     if anonymized is None or (whole is not None and not whole.result.rows_are_persons):

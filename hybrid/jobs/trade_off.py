@@ -161,10 +161,10 @@ def trade_off_of(
     limit stays: models, hierarchies, protection of values. The configured k and limit are added to those asked for.
     From ``store``, where runs keep their stages, the protected records are taken.
     """
-    if placed(config).is_pushed_down:
+    if placed(config).rows_stay:
         raise ConfigError(
-            "the trade-off is searched on rows in memory, and these stay in the warehouse",
-            hint="set data.sql.table to a sample that fits into memory",
+            "the trade-off is searched on rows in memory, and these stay in their source",
+            hint="name a table or file with a sample that fits into memory, or raise anonymize.memory_limit",
         )
     reason = no_curve(config)
     if reason is not None:

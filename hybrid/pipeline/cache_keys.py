@@ -70,8 +70,8 @@ def stage_keys(
         whose.append({"household": config.data.household_columns})
     if config.draws_persons:
         whose.append(("persons are drawn", config.data.order))
-    if config.is_pushed_down:
-        whose += [config.data.place.sample_size, anonymize]
+    if config.rows_stay:
+        whose += [config.sample_size, anonymize]
     tables: dict[Stage, str] = {READ: _key(READ, data, config.split, split_seed, *whose)}
     parts = people = tables[READ]
     keys: dict[str, str] = {}

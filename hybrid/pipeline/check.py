@@ -28,7 +28,7 @@ from hybrid.pipeline.contradictions import refuse_contradictions
 from hybrid.pipeline.early_refusals import too_great_k
 from hybrid.pipeline.evaluation_price import foreseen_evaluation, repeated_seconds, trainings_of, untried
 from hybrid.pipeline.identifying_texts import identifying_problems, kept_columns
-from hybrid.pipeline.inputs import WarehouseInputs
+from hybrid.pipeline.inputs import SampledInputs
 from hybrid.pipeline.level_findings import columns_of, level_findings, put_back, technique_findings
 from hybrid.pipeline.links import in_table
 from hybrid.pipeline.pipeline import Pipeline
@@ -103,7 +103,7 @@ def diagnose_table(
     config = _attempt(findings, lambda: placed(config)) or config if table is None else config
     _attempt(findings, lambda: refuse_contradictions(config))
     seed = fresh_seed() if config.seed is None else config.seed
-    there = WarehouseInputs(config, Recorder(), silent, lambda: seed) if config.is_pushed_down else None
+    there = SampledInputs(config, Recorder(), silent, lambda: seed) if config.rows_stay else None
     read = config.load_all_columns if there is None else lambda: there.table
     whole = _attempt(findings, read) if table is None else table
     policy = _attempt(findings, lambda: load_policy(config.policy_path))
@@ -115,7 +115,7 @@ def diagnose_table(
         table = whole.without_left_out()
         findings = [_size(config, whole, above), *findings]
         findings += _stages(config, table, whole, store, policy, above, elsewhere=there is not None)
-        findings += [] if there is None else [_labels(there)]
+        findings += [] if there is None else _labels(there)
         findings += _attempt(findings, lambda: list(_rights(config))) or []
         findings += _roles(config, whole, above)
         if config.privacy is None:
@@ -350,10 +350,10 @@ def _stages(
     return findings
 
 
-def _labels(there: WarehouseInputs) -> Finding:
-    whole = there.whole
+def _labels(there: SampledInputs) -> Iterator[Finding]:
+    whole, place = there.whole, there.config.data.place
     result = whole.result
-    return Finding(
+    yield Finding(
         "ok",
         sentence(
             "check.labels",
@@ -366,6 +366,10 @@ def _labels(there: WarehouseInputs) -> Finding:
             value=f"{result.loss['value']:.3f}",
         ),
     )
+    if isinstance(place, SqlOptions):
+        labels = place.labels_table
+        asked = sentence("warehouse.labels.none") if labels is None else sentence("warehouse.labels", table=labels)
+        yield Finding("ok", asked)
 
 
 def _condition(config: RunConfig, whole: Table, people: Table) -> list[Finding]:

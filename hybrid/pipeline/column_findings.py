@@ -186,7 +186,7 @@ def small_sample(policy: Policy, rows: int) -> Iterator[Finding]:
     if sizes and policy.power.skip is None:
         yield Finding(
             "note",
-            f"data.sql.sample_rows: of {rows:,} drawn rows, the smallest leak that the policy wants noticed would copy "
+            f"split.rows: of {rows:,} drawn rows, the smallest leak that the policy wants noticed would copy "
             f"fewer than {LEAST_LEAKED}; what cannot be noticed is not judged, so the verdict is likely a review",
-            f"draw {math.ceil(LEAST_LEAKED / min(sizes)):,} rows or more (data.sql.sample_rows)",
+            f"draw {math.ceil(LEAST_LEAKED / min(sizes)):,} rows or more (split.rows)",
         )

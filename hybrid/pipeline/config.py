@@ -87,6 +87,8 @@ _ONE_TABLE = LinkOptions.model_construct(person=SINGLE, tables={SINGLE: TableOpt
 OF_ONE_TABLE = ("data", "constraints")
 """Sections that a configuration of linked tables does not have: each table has its own source and constraints."""
 
+_SAMPLE_ROWS = 100_000
+
 
 class RunConfig(Options):
     """Everything one run needs to know: of one table, or of linked tables.
@@ -145,6 +147,7 @@ class RunConfig(Options):
 
     _folder: Path = PrivateAttr(default=Path())
     _frame: Frame | None = PrivateAttr(default=None)
+    _rows_there: bool = PrivateAttr(default=False)
     _described: dict[str, HierarchySource] = PrivateAttr(default_factory=dict)
     _links: LinkOptions | None = PrivateAttr(default=None)
     _below: dict[str, RunConfig] = PrivateAttr(default_factory=dict)
@@ -223,11 +226,11 @@ class RunConfig(Options):
     def has_tradeoff(self) -> bool:
         """True if information loss is computed at several suppression limits.
 
-        That is so where the whole lattice is searched, but not for a sample of a warehouse's rows.
+        That is so where the whole lattice is searched, but not for a sample of rows that stay in their source.
         """
         options = self.anonymize
         searched = options is not None and options.engine == "exact" and options.recoding == "global"
-        return searched and not self.is_pushed_down and options is not None and options.generalizes
+        return searched and not self.rows_stay and options is not None and options.generalizes
 
     @property
     def unlabelled(self) -> frozenset[str]:
@@ -333,6 +336,12 @@ class RunConfig(Options):
         copied._frame = frame
         return copied
 
+    def with_rows_there(self) -> RunConfig:
+        """Copy of the configuration whose rows stay in their source."""
+        copied = self.model_copy()
+        copied._rows_there = True
+        return copied
+
     def with_frames(self, frames: Mapping[str, Frame]) -> RunConfig:
         """Copy of the configuration with DataFrames in the place of some sources, by the names of the tables.
 
@@ -398,10 +407,17 @@ class RunConfig(Options):
         return with_order(known, self.data.order)
 
     @property
-    def is_pushed_down(self) -> bool:
-        """True if the rows stay in the warehouse; where their size decides, after :func:`~.placement.placed`."""
+    def rows_stay(self) -> bool:
+        """True if the rows stay in their source; where their size decides, after :func:`~.placement.placed`."""
         place = self.data.place
-        return self.frame is None and isinstance(place, SqlOptions) and bool(place.stays)
+        return self.frame is None and (self._rows_there or (isinstance(place, SqlOptions) and bool(place.stays)))
+
+    @property
+    def sample_size(self) -> int:
+        """Rows that are drawn where the others stay in their source."""
+        place = self.data.place
+        asked = place.sample_rows if isinstance(place, SqlOptions) else None
+        return asked or self.split.rows or _SAMPLE_ROWS
 
     @property
     def policy_path(self) -> Path:

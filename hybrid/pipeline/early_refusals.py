@@ -37,7 +37,7 @@ def refuse_early(run: TableRun) -> None:
     refuse_misfits(config.constraints, schema)
     refuse_misfit(config, schema)
     refuse_undeclared(config, schema)
-    problem = None if config.is_pushed_down else too_great_k(config, run.train)
+    problem = None if config.rows_stay else too_great_k(config, run.train)
     if problem is not None:
         raise InfeasibleError(problem)
     _ = run.selection

@@ -1,4 +1,4 @@
-"""Inputs of a pipeline: the table and the other files that a config names, each read once; or a warehouse's sample."""
+"""Inputs of a pipeline: the table and other files that a config names, each read once; or a sample of its rows."""
 
 from __future__ import annotations
 
@@ -6,12 +6,14 @@ from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from functools import cached_property
+from pathlib import Path
 
 import numpy as np
 import pyarrow as pa
 
 from hybrid.anonymize.decide import AnonymizationRequest
-from hybrid.anonymize.warehouse.anonymize_rows import TableTask
+from hybrid.anonymize.warehouse.anonymize_files import FileTask, opened
+from hybrid.anonymize.warehouse.anonymize_rows import RowsTask, refuse_repeated, table_task
 from hybrid.anonymize.warehouse.draw_rows import KEY_BYTES, WholeTable, draw_rows, label_sample
 from hybrid.base.arrays import Array, Rows
 from hybrid.base.errors import VerificationError, refuse
@@ -19,16 +21,19 @@ from hybrid.base.hashing import fingerprint
 from hybrid.base.manifest import Recorder
 from hybrid.base.progress import Progress
 from hybrid.base.rng import rng_for
+from hybrid.base.scratch import scratch
 from hybrid.hierarchy import Hierarchy
 from hybrid.hierarchy.load import listed_values, load_hierarchies
 from hybrid.pipeline.beside import Beside
 from hybrid.pipeline.config import RunConfig
-from hybrid.pipeline.refusals import PUSHED, SAMPLED, refused
+from hybrid.pipeline.refusals import SAMPLED, STAYING, refused
 from hybrid.pipeline.stages import READ
 from hybrid.protect.group_values import possible_names
 from hybrid.table import Column, ColumnFormat, Kind, Schema, Table
+from hybrid.table.files import unchanged
+from hybrid.table.parquet_files import files_of, is_parquet, persons_beside, rows_of
 from hybrid.table.persons import with_row_limit
-from hybrid.table.split import Parts, folds, split
+from hybrid.table.split import Parts, SplitOptions, folds, split
 from hybrid.table.typed_table import typed_table
 from hybrid.table.warehouse import ENGINE_SHARE, open_warehouse
 from hybrid.table.write import Layout, layout_of
@@ -58,7 +63,7 @@ class Inputs:
 
     @property
     def whole(self) -> WholeTable | None:
-        """Verified labels of a table in a warehouse, whose sample is the table here; None where all rows are here."""
+        """Verified labels of a table in its source, whose sample is the table here; None where all rows are here."""
         return None
 
     @cached_property
@@ -75,7 +80,9 @@ class Inputs:
     def layout(self) -> Layout:
         """Layout of the input file, taken while the table is read: the file may be gone at the end."""
         file, data = self.config.data_file, self.config.data
-        return Layout() if file is None else layout_of(file, data.separator, data.encoding, data.sheet)
+        if file is None or not file.info().is_file:
+            return Layout()
+        return layout_of(file, data.separator, data.encoding, data.sheet)
 
     @cached_property
     def hierarchies(self) -> dict[str, Hierarchy]:
@@ -116,7 +123,11 @@ class Inputs:
         Of each person no more rows than ``data.max_rows``.
         """
         whose = self.config.data.person_columns, self.config.data.household_columns
-        return self._limited(split(self.table, self.config.split, rng_for(seed, "split"), *whose), seed)
+        return self._limited(split(self.table, self._split, rng_for(seed, "split"), *whose), seed)
+
+    @property
+    def _split(self) -> SplitOptions:
+        return self.config.split
 
     def folds(self, seed: int) -> tuple[Parts, ...]:
         """Training and control records of every fold of ``split.control: cross``."""
@@ -168,8 +179,8 @@ class _GivenParts(Inputs):
         return self._parts
 
 
-class WarehouseInputs(Inputs):
-    """Verified labels of all rows in a warehouse, and their sample.
+class SampledInputs(Inputs):
+    """Verified labels of all rows of a table that stays in its source, and their sample.
 
     ``seed`` gives the seed of the draw, once the fingerprint of the table is known.
     """
@@ -191,7 +202,9 @@ class WarehouseInputs(Inputs):
             for name, about in data.columns.items()
             if name in rows.column_names
         }
-        found = typed_table(data.place.table, rows, data.model_copy(update={"columns": columns}), keep_types=True)
+        file, options = self.config.data_file, data.model_copy(update={"columns": columns})
+        source = data.place.table if file is None else str(file)
+        found = typed_table(source, rows, options, keep_types=file is None or is_parquet(file))
         as_there = (replace(column, format=_format(column, kinds.get(column.name))) for column in found.schema)
         table = self.config.prepared(replace(found, schema=Schema(tuple(as_there))))
         if len(label_sample(table.without_identifiers(), self.hierarchies, whole).suppressed):
@@ -200,6 +213,10 @@ class WarehouseInputs(Inputs):
                 hint="the table may have changed meanwhile: run again",
             )
         return table
+
+    @property
+    def _split(self) -> SplitOptions:
+        return self.config.split.model_copy(update={"rows": None})  # so many were drawn, persons with all of their rows
 
     @property
     def hierarchies(self) -> dict[str, Hierarchy]:
@@ -214,9 +231,10 @@ class WarehouseInputs(Inputs):
     @cached_property
     def _found(self) -> tuple[WholeTable, pa.Table]:
         config = self.config
-        refuse(refused(config, PUSHED, SAMPLED))
+        refuse(refused(config, STAYING, SAMPLED))
         with self.recorder.stage(READ.name), opened_task(config, self.beside.population) as task:
-            return draw_rows(task, config.data.place.sample_size, self._key, Recorder(), self.progress)
+            _ = self.layout
+            return draw_rows(task, config.sample_size, self._key, Recorder(), self.progress)
 
     def _key(self, content: str) -> bytes:
         """Secret of the draw; the seed may depend on the content."""
@@ -225,14 +243,23 @@ class WarehouseInputs(Inputs):
 
 
 @contextmanager
-def opened_task(config: RunConfig, population: Table | None) -> Iterator[TableTask]:
-    """Connect to the warehouse of a configuration for the block."""
+def opened_task(config: RunConfig, population: Table | None) -> Iterator[RowsTask]:
+    """Connect to the warehouse of a configuration for the block, or start DuckDB on its files."""
     assert config.anonymize is not None
-    memory = config.anonymize.memory_bytes
-    place = config.data.place
-    with open_warehouse(place.url_env, memory * ENGINE_SHARE, minutes=place.timeout_minutes) as warehouse:
-        known = config.data, config.hierarchy_sources, config.anonymize, population
-        yield TableTask(warehouse, AnonymizationRequest(place.table, (), *known), memory * (1 - warehouse.held))
+    memory, place = config.anonymize.memory_bytes, config.data.place
+    known = config.data, config.hierarchy_sources, config.anonymize, population
+    if config.data_file is None:
+        with open_warehouse(place.url_env, memory * ENGINE_SHARE, minutes=place.timeout_minutes) as warehouse:
+            asked = AnonymizationRequest(place.table, (), *known)
+            yield table_task(warehouse, asked, memory * (1 - warehouse.held))
+        return
+    with scratch("rows") as folder, unchanged(*files_of(config.data_file)):
+        work = Path(folder)
+        rows = rows_of(config.data_file, config.data, work)
+        asked = AnonymizationRequest(rows.source, tuple(rows.schema.names), *known)
+        with opened(FileTask(rows, asked, work, memory, persons_beside(rows, config.data))) as (_, task):
+            refuse_repeated(task)
+            yield task
 
 
 def _format(column: Column, there: Column | None) -> ColumnFormat:

@@ -6,7 +6,7 @@ A mode and a feature are called as a configuration asks for them. The documentat
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
-from typing import TYPE_CHECKING, TypeAlias
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 from hybrid.anonymize.techniques.registry import sensible_transitions
 from hybrid.base.errors import Problem
@@ -17,6 +17,7 @@ from hybrid.synthesize.registry import REGISTRY, sequence_generators
 from hybrid.table import Role
 from hybrid.table.data_options import EACH_ROW
 from hybrid.table.file_formats import output_suffix
+from hybrid.table.sources.sql import SqlOptions
 from hybrid.table.surrogates import TABLE_NUMBER
 
 if TYPE_CHECKING:
@@ -24,8 +25,8 @@ if TYPE_CHECKING:
 
 Words: TypeAlias = str | tuple[str, ...]
 """What fills a sentence: the name of a column, for example."""
-DP, PUSHED = "privacy.mode: dp", "rows that stay in a warehouse"
-LABELS, SAMPLED = f"hybrid anonymize of {PUSHED}", f"hybrid run with {PUSHED}"
+DP, STAYING = "privacy.mode: dp", "rows that stay in their source"
+LABELS, SAMPLED = "hybrid anonymize of rows that stay in a warehouse", f"hybrid run with {STAYING}"
 FILES = "hybrid anonymize of a file larger than anonymize.memory_limit"
 RISK, CROSS, FILTER, PARTS = "risk", "split.control: cross", "synthesize.filter", "synthesize.part_rows"
 TABLES = "synthesize.tables"
@@ -102,6 +103,11 @@ def _person_counters(config: RunConfig) -> list[str]:
     return [str(at) for at, one in counters if one.counter.within == PERSON]
 
 
+def _sql(config: RunConfig, key: str) -> Any:
+    """Value of a key of ``data.sql``; None where the table is elsewhere."""
+    return getattr(config.data.place, key) if isinstance(config.data.place, SqlOptions) else None
+
+
 def _writes_no_parquet(config: RunConfig) -> bool:
     return output_suffix(config.data_file, config.output.format) != ".parquet"
 
@@ -150,7 +156,7 @@ FEATURES: dict[str, Callable[[RunConfig], bool | Sequence[Words]]] = {
     "data.max_rows": lambda c: c.data.max_rows is not None,
     "data.order": lambda c: c.data.order is not None,
     "data.person without data.max_rows": lambda c: bool(c.data.person_columns) and c.data.max_rows is None,
-    PUSHED: lambda c: c.is_pushed_down,
+    STAYING: lambda c: c.rows_stay,
     "evaluate.retrain": lambda c: c.evaluate.retrain is not None,
     "evaluate.retrain.ordinal": lambda c: c.evaluate.retrain is not None and bool(c.evaluate.retrain.ordinal),
     "evaluate.retrain.stages": lambda c: c.evaluate.retrain is not None and c.evaluate.retrain.stages != ("synthetic",),
@@ -164,6 +170,7 @@ FEATURES: dict[str, Callable[[RunConfig], bool | Sequence[Words]]] = {
     ),
     "metrics that train again": _retrained_alone,
     "no anonymize": lambda c: c.anonymize is None,
+    "no data.sql.labels": lambda c: not (_sql(c, "labels") or _sql(c, "push_down")),
     "no data.person": lambda c: c.data.person is None,
     "no generator, or a known leak": lambda c: c.synthesize.is_off or leak_of(c.risk) is not None,
     "no generator beside risk.model: outliers": lambda c: removal_of(c.risk) is not None and c.synthesize.is_off,
@@ -194,7 +201,8 @@ FEATURES: dict[str, Callable[[RunConfig], bool | Sequence[Words]]] = {
     "split.rows, split.release, split.independent": lambda c: bool(
         c.split.rows is not None or c.split.release or c.split.independent
     ),
-    "split.rows, split.release": lambda c: bool(c.split.release or c.split.rows),
+    "split.release": lambda c: bool(c.split.release),
+    "split.rows beside data.sql.sample_rows": lambda c: bool(c.split.rows) and _sql(c, "sample_rows") is not None,
     "synthesize.filter": lambda c: c.synthesize.filter is not None,
     "synthesize.options of the budget": lambda c: [
         key for key in ("epsilon", "delta", "rho", "rows_per_person", "bins") if key in c.synthesize.options
@@ -219,7 +227,7 @@ _BY_COLUMNS = "set sample.by to column names, or use sample.method: beta"
 
 _LARGER = "the table is larger than anonymize.memory_limit"
 _MORE = "raise anonymize.memory_limit on a machine with more memory"
-_STAY = "the rows stay in the warehouse"
+_STAY = "the rows stay in their source"
 _SEARCH = {
     "anonymize.technique": ("anonymize.technique looks at all records", "leave technique out"),
     "anonymize.engine": ("engine {0} needs the whole table", "use anonymize.engine: exact"),
@@ -330,7 +338,7 @@ REFUSALS: dict[str, dict[str, tuple[str, str]]] = {
             _SHARE,
         ),
         "risk": (f"{_APART} risk, which tries a known leak", _SHARE),
-        PUSHED: (f"{_APART} anonymization in a warehouse, where only a sample comes out", _SHARE),
+        STAYING: (f"{_APART} rows that stay in their source, of which only a sample comes out", _SHARE),
     },
     PARTS: {
         "synthesize.rows of one part": (
@@ -361,7 +369,7 @@ REFUSALS: dict[str, dict[str, tuple[str, str]]] = {
             "synthesize.tables: the weights of all tables together would add up to the population",
             "leave tables out, or give the weight another role",
         ),
-        PUSHED: (f"synthesize.tables: {_STAY}, and a sample of them is learned", "leave tables out"),
+        STAYING: (f"synthesize.tables: {_STAY}, and a sample of them is learned", "leave tables out"),
         "column synthetic_table": (
             f"synthesize.tables: the release numbers its tables in a column {TABLE_NUMBER}, and the source has one",
             "give that column of the source another name",
@@ -426,9 +434,9 @@ REFUSALS: dict[str, dict[str, tuple[str, str]]] = {
             "leave transition.order out",
         ),
     },
-    PUSHED: {
+    STAYING: {
         "no anonymize": (f"{_STAY}: an anonymize section is needed", "add one, with k and the quasi-identifiers"),
-        **_outside(_STAY, _SEARCH),
+        **_outside(_STAY, _SEARCH, f", or {_MORE}"),
         "privacy": (f"{_STAY}: privacy.mode dp has no labels", "leave privacy out"),
     },
     LABELS: {
@@ -436,6 +444,10 @@ REFUSALS: dict[str, dict[str, tuple[str, str]]] = {
         "data.max_rows": (f"{_STAY}: data.max_rows compares all rows of a person", "leave data.max_rows out"),
         "data.order": (f"{_STAY}: data.order compares all rows of a person", "leave data.order out"),
         "split": (f"{_STAY}: every row of the table is anonymized", "set split.control: 0, and no other key of split"),
+        "no data.sql.labels": (
+            f"{_STAY}: no table is made in the warehouse that was not asked for",
+            f"set data.sql.labels to the name of the new table of labels, or {_MORE}",
+        ),
     },
     FILES: {
         **_outside(_LARGER, _SEARCH | _COPY, f", or {_MORE}"),
@@ -455,23 +467,24 @@ REFUSALS: dict[str, dict[str, tuple[str, str]]] = {
     SAMPLED: {
         "anonymize.recoding: local": (
             f"{_STAY}: a sample has labels of the levels found, and local recoding has none",
-            "use anonymize.recoding: global",
+            f"use anonymize.recoding: global, or {_MORE}",
         ),
         "anonymize.suppressed: coarsen": (
             f"{_STAY}: a sample has labels of the levels found, and no coarser ones",
-            "leave suppressed out",
+            f"leave suppressed out, or {_MORE}",
         ),
-        "split.rows, split.release": (
-            f"{_STAY}: the records that come out are those of data.sql.sample_rows",
-            "set data.sql.sample_rows, and leave split.rows and split.release out",
+        "split.rows beside data.sql.sample_rows": (
+            "split.rows and data.sql.sample_rows both say how many rows are drawn",
+            _ONE_LEFT_OUT,
         ),
+        "split.release": (f"{_STAY}: fresh people for known leaks are not drawn", "leave split.release out"),
         "sample of labels": (
-            f"{_STAY}: the sample is drawn in the warehouse, from all rows with labels",
-            "set data.sql.sample_rows, and leave the section sample out",
+            f"{_STAY}: the sample is drawn there, from all rows with labels",
+            f"set split.rows, and leave the section sample out; or {_MORE}",
         ),
         "role weight": (
             f"{_STAY}: weights of a sample do not add up to the population",
-            "leave the column with the role weight out of a view, or give it another role",
+            f"give the column another role, or {_MORE}",
         ),
         "risk": (f"{_STAY}: risk tries metrics on known leaks, and these rows are real", "leave risk out"),
     },

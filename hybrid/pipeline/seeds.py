@@ -41,7 +41,7 @@ def split_seed(run: TableRun) -> int:
         return run.origin.split_seed
     if run.given_seed is not None:
         return run.seed
-    if run.ledger_dir is not None and not run.config.is_pushed_down:
+    if run.ledger_dir is not None and not run.config.rows_stay:
         tuned = kept_split(run.ledger_dir, run.config, run.inputs.table)
         if tuned is not None:
             return tuned

@@ -180,7 +180,7 @@ def _anonymized(pipeline: TableRun) -> Count | None:
     how = f"k = {result.k}" if result.k_anonymous else "no k-anonymity"
     if result.drawn is not None:
         beyond = f"; {few(len(table.suppressed))} drawn records left out, whose classes protection changed"
-        how = f"of all rows of the warehouse: {how}"
+        how = f"of all rows of the source: {how}"
         return len(table), f"{how}{persons}, {few(result.suppressed)} records suppressed{beyond}"
     return len(table), f"{how}{persons}, {few(result.suppressed)} records suppressed"
 

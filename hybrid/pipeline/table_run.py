@@ -30,7 +30,7 @@ from hybrid.pipeline.early_refusals import refuse_early
 from hybrid.pipeline.filtering import control_halves, filtered
 from hybrid.pipeline.generation import Filtered, Generated, Generation
 from hybrid.pipeline.in_parts import DrawnInParts
-from hybrid.pipeline.inputs import Inputs, WarehouseInputs
+from hybrid.pipeline.inputs import Inputs, SampledInputs
 from hybrid.pipeline.links import naming
 from hybrid.pipeline.private_generation import account_of_run, drawn_privately, paid
 from hybrid.pipeline.promises import Promises
@@ -90,7 +90,7 @@ class TableRun(Run[Inputs]):
         about = self.config, self.recorder, self.progress
         if self.given is not None:
             return self.given
-        return WarehouseInputs(*about, lambda: self.split_seed) if self.config.is_pushed_down else Inputs(*about)
+        return SampledInputs(*about, lambda: self.split_seed) if self.config.rows_stay else Inputs(*about)
 
     @cached_property
     def seed(self) -> int:

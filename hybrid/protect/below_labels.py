@@ -59,22 +59,9 @@ def restorable(
       (:func:`~hybrid.protect.numbers.protect_numbers`);
     - numbers in other hierarchies, which hold no names: another value under the lowest node that has any.
 
-    Parameters
-    ----------
-    anonymized : AnonymizedTable, n records
-        What a transition learns from.
-    names : collection of str
-        The quasi-identifiers that were generalized; others were masked, and their values stay.
-    options : ProtectOptions
-        How many people must hold a value. Columns that a decision keeps stay as they are.
-    public : collection of str
-        Columns with a public list of values (:func:`has_public_list`), any of which a transition may draw that looks
-        at the label alone. Other lists may be copies of the table's own values.
-
-    Returns
-    -------
-    dict of str to Restorable
-        By column, but for those that stay.
+    ``names`` are the quasi-identifiers that were generalized; others were masked, and their values stay, as do columns
+    that a decision keeps. Of the columns ``public`` (:func:`has_public_list`) a transition that looks at the label
+    alone may draw any listed value; other lists may be copies of the table's own values.
     """
     least, persons = options.least_holders(k), row_holders(anonymized.originals)
     histories = row_persons(anonymized.originals)

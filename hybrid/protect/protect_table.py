@@ -91,42 +91,22 @@ def protect(
     starts: Mapping[str, Start] | None = None,
     decided: bool = False,
 ) -> Protected:
-    """Replace all values that fewer people hold than the options ask for.
+    """Replace all values of training records that fewer people hold than the options ask for; missing ones stay.
 
-    Parameters
-    ----------
-    table : Table, n records
-        The training records, without identifiers, and with their persons and households
-        (:func:`hybrid.table.holders.row_holders`). Their order does not matter: the same records in another order
-        get the same values.
-    options : ProtectOptions
-        How many people must hold a value, and what takes its place.
-    k : int
-        Of the anonymization, which raises the default of ``min_count``; 0 without one.
-    hierarchies : mapping of str to Hierarchy, optional
-        Of quasi-identifiers that will be generalized, and of sensitive columns that have one. They need no decision,
-        and ``labelled`` has the true quasi-identifiers. In ``table`` rare categories of quasi-identifiers become
-        groups, those of sensitive columns others under the lowest node with any; where a file lists numbers, nothing
-        else is drawn.
-    ties : mapping of str to str, optional
-        Dates that are protected by their gap to another one of the row, each with that one
-        (:func:`~hybrid.protect.related_dates.protect_ties`). Columns that a decision keeps, or whose values a file
-        lists, are protected on their own.
-    starts : mapping of str to Start, optional
-        Dates that are protected by their distance from one of the row's parent
-        (:func:`~hybrid.protect.related_dates.protect_distances`); those of ``ties`` are left out.
-    decided : bool
-        Whether the columns were decided on a larger table of which this is a sample; texts are then not refused.
+    The order of the records does not matter: in another one they get the same values. ``k`` of the anonymization raises
+    the default of ``min_count``; 0 without one.
 
-    Returns
-    -------
-    Protected
-        As many records, in the same order, with the same schema. Missing values stay missing.
+    ``hierarchies`` are those of quasi-identifiers that will be generalized, and of sensitive columns that have one.
+    They need no decision, and ``labelled`` has the true quasi-identifiers. In ``table`` rare categories of
+    quasi-identifiers become groups, those of sensitive columns others under the lowest node with any; where a file
+    lists numbers, nothing else is drawn.
 
-    Raises
-    ------
-    DataError
-        Columns need a decision (:func:`hybrid.protect.categories.text_problems`).
+    ``ties`` are dates that are protected by their gap to another one of the row, each with that one
+    (:func:`~hybrid.protect.related_dates.protect_ties`); columns that a decision keeps, or whose values a file lists,
+    are protected on their own. ``starts`` are dates that are protected by their distance from one of the row's parent
+    (:func:`~hybrid.protect.related_dates.protect_distances`); those of ``ties`` are left out.
+
+    Columns that need a decision are refused, unless they were ``decided`` on a larger table of which this is a sample.
     """
     trees = {} if hierarchies is None else hierarchies
     if not decided:

@@ -155,8 +155,8 @@ class Situation:
         return self.anonymization is None or people * LEAST_GROUPS <= self.anonymization.records
 
     @property
-    def is_pushed_down(self) -> bool:
-        """True where a warehouse anonymizes, of which only a sample comes out."""
+    def rows_stay(self) -> bool:
+        """True where the rows stayed in their source, and only a sample came out."""
         return self.anonymization is not None and self.anonymization.drawn is not None
 
     def columns_as(self, *roles: Role) -> list[str]:
@@ -192,7 +192,7 @@ def _fewer_left_out(at: Situation) -> Change:
 
 def _local(at: Situation) -> Change:
     generalizes = at.anonymize and AnonymizeOptions.model_validate(at.anonymize).generalizes
-    return ("anonymize.recoding", "local") if generalizes and not at.is_pushed_down else None
+    return ("anonymize.recoding", "local") if generalizes and not at.rows_stay else None
 
 
 def _l_diversity(at: Situation) -> Change:
@@ -326,7 +326,7 @@ def _dates(at: Situation) -> Change:
 
 def _cross(at: Situation) -> Change:
     synthesize = at.config.get("synthesize") or {}
-    apart = at.is_pushed_down or synthesize.get("filter") or synthesize.get("part_rows")
+    apart = at.rows_stay or synthesize.get("filter") or synthesize.get("part_rows")
     return None if apart else ("split.control", "cross")
 
 
@@ -337,7 +337,7 @@ def _all_rows(at: Situation) -> Change:
 
 def _several(at: Situation) -> Change:
     weighted = at.columns_as(Role.WEIGHT)
-    possible = not (at.is_pushed_down or weighted or at.synthesize.is_off)
+    possible = not (at.rows_stay or weighted or at.synthesize.is_off)
     possible = possible and at.synthesize.filter is None and at.synthesize.part_rows is None
     return ("synthesize.tables", 5) if possible and at.synthesize.tables == 1 else None
 

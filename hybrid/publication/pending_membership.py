@@ -77,9 +77,7 @@ def joined_history(run: FinishedRun, ledger: Ledger, releases_dir: Path, private
 
 def _of_whole_table(found: AnonymizationResult, earlier: Sequence[LedgerEntry]) -> JoinedHistory:
     if earlier:
-        return JoinedHistory(
-            "the classes of all rows are in the warehouse, and were not compared with earlier ones", None
-        )
+        return JoinedHistory("the classes of all rows are in the source, and were not compared with earlier ones", None)
     kept = found.records - found.suppressed
     return JoinedHistory(Exposure(found.k, 1, kept, exposed=0, departed=0, smallest=found.smallest), None)
 

@@ -213,6 +213,7 @@ def single(data: AnyTable, wishes: Wishes) -> Guessed:
 def anonymizing(found: Guessed, seed: int | None, progress: Progress) -> Pipeline:
     """Run of a single table of which all records are anonymized."""
     from hybrid.pipeline.pipeline import Pipeline
+    from hybrid.pipeline.sources import read_sources
 
     config = found.config
     if config.is_linked:
@@ -222,4 +223,5 @@ def anonymizing(found: Guessed, seed: int | None, progress: Progress) -> Pipelin
             "no column looks known to others, so that there is nothing to generalize",
             hint='name those that are: quasi_identifiers=["age", "sex"]',
         )
-    return Pipeline(config.with_values(ALL_ROWS), seed, progress=progress)
+    config = config.with_values(ALL_ROWS)
+    return Pipeline(config, seed, progress=progress, given=read_sources(config))

@@ -54,6 +54,14 @@ def plain_type(found: pa.DataType) -> pa.DataType:
     return plain_type(found.value_type) if pa.types.is_dictionary(found) else found
 
 
+def cast_to(values: pa.Array, kind: pa.DataType) -> pa.Array:
+    """Values of an engine in the type that their source stores them in."""
+    if pa.types.is_null(kind):
+        return pa.nulls(len(values))
+    plain = values.cast(plain_type(kind), safe=not pa.types.is_floating(kind))
+    return plain.dictionary_encode().cast(kind) if pa.types.is_dictionary(kind) else plain
+
+
 def content_order(content: pa.Table, names: Sequence[str]) -> Array:
     """Order of rows by their content, so that nothing is left of any other order; shape (n,), int64.
 

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from pathlib import PurePath
 
+from pyarrow.fs import FileType
+
 from hybrid.table.files import File
 
 PARQUET_SUFFIXES = (".parquet", ".pq")
@@ -43,6 +45,11 @@ def output_suffix(file: File | None, wanted: str) -> str:
     """
     if wanted != "same":
         return f".{wanted}"
-    if file is None or file.suffix in (*PARQUET_SUFFIXES, *READ_ONLY_SUFFIXES):
+    if file is None or file.suffix in (*PARQUET_SUFFIXES, *READ_ONLY_SUFFIXES) or _is_folder(file):
         return ".parquet"
     return ".csv" if is_csv(file.path) else file.suffix
+
+
+def _is_folder(file: File) -> bool:
+    """True for a folder, which is one of Parquet files."""
+    return not file.suffix and file.info().type is FileType.Directory

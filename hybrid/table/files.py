@@ -61,12 +61,13 @@ class File:
 
 
 @contextmanager
-def unchanged(file: File) -> Iterator[None]:
-    """Refuse a file that is changed while the block reads it."""
-    before = states_of([file])
+def unchanged(*files: File) -> Iterator[None]:
+    """Refuse files that are changed while the block reads them."""
+    before = states_of(files)
     yield
-    if states_of([file]) != before:
-        raise DataError(f"{file}: the file was changed while it was read", hint="run again when it is complete")
+    changed = [file for file, state, now in zip(files, before, states_of(files), strict=True) if state != now]
+    if changed:
+        raise DataError(f"{changed[0]}: the file was changed while it was read", hint="run again when it is complete")
 
 
 def is_url(text: str) -> bool:

@@ -17,6 +17,7 @@ from hybrid.base.arrays import Array, Codes
 from hybrid.base.errors import DataError, Problem
 from hybrid.table.arrow import is_text, kind_of, plain_type
 from hybrid.table.csv_files import copy_csv
+from hybrid.table.data_options import DataOptions
 from hybrid.table.file_formats import PARQUET_SUFFIXES
 from hybrid.table.file_problems import refuse_other_format
 from hybrid.table.files import File
@@ -99,6 +100,11 @@ def files_below(folder: File) -> list[File]:
     ]
 
 
+def files_of(place: File) -> list[File]:
+    """The Parquet files below a folder, by name; the file itself, if it is one."""
+    return files_below(place) or [place]
+
+
 def _without_index(schema: pa.Schema) -> pa.Schema:
     return pa.schema([field.remove_metadata() for field in schema if not field.name.startswith(INDEX)])
 
@@ -127,6 +133,12 @@ def person_column(rows: ParquetRows, options: ReadOptions, names: Sequence[str])
         number = np.append(pd.factorize(values)[0], -1)
         columns.append(number[encoded.indices.fill_null(-1).to_numpy(zero_copy_only=False)].astype(np.int64))
     return person_codes(columns)
+
+
+def persons_beside(rows: ParquetRows, options: DataOptions) -> dict[str, Array]:
+    """The column :data:`PERSON` for :func:`engine_rows`; none where each row is another person."""
+    names = options.person_columns
+    return {PERSON: person_column(rows, options, names)} if names else {}
 
 
 TRAINING, PERSON = "hybrid_training", "hybrid_owner"

@@ -186,8 +186,8 @@ def _refuse_too_large(file: File, metadata: pq.FileMetaData, options: ReadOption
         raise DataError(
             f"{file}: {metadata.num_rows:,} rows x {metadata.num_columns} columns take about {need / 2**30:.1f} GiB of "
             f"memory, and {free / 2**30:.1f} GiB are free",
-            hint="hybrid anonymize labels files of any size; run everything else on a sample of the rows, on a larger "
-            "machine, or with data.accept: [more_than_memory]",
+            hint="with a section anonymize, and hybrid-release[warehouse], hybrid run learns a sample of the rows; run "
+            "everything else on a sample, on a larger machine, or with data.accept: [more_than_memory]",
         )
 
 

@@ -34,7 +34,8 @@ class SplitOptions(Options):
     else."""
     rows: int | None = Field(default=None, ge=2)
     """Use no more than so many records, drawn at random: a budget for trying things out. Of linked tables so many
-    people, with their rows in all tables."""
+    people, with their rows in all tables. Of a table larger than `anonymize.memory_limit` so many rows are read,
+    persons with all of theirs that have labels; null: 100,000."""
     key: str | None = None
     """A column whose equal values stay on one side, such as a ward. With `data.person` or `data.household` it
     follows from them: all rows of a person, and all members of a household, are on one side."""

@@ -210,7 +210,7 @@ def tune(
     Raises
     ------
     ConfigError
-        The tables stay in a warehouse, or are to be differentially private.
+        The rows stay in their source, or are to be differentially private.
     DataError
         No setting could be measured.
     """
@@ -344,8 +344,8 @@ def _refused(config: RunConfig) -> RunConfig:
             "settings under privacy.mode dp are not tuned: every trial would spend privacy budget of the same people",
             hint="try settings on public or made-up records with hybrid compare",
         )
-    if config.is_pushed_down:
-        raise ConfigError("rows that stay in a warehouse are not tuned", hint="tune a file with a sample of them")
+    if config.rows_stay:
+        raise ConfigError("rows that stay in their source are not tuned", hint="tune a file with a sample of them")
     if config.synthesize.is_off or leak_of(config.risk) is not None:
         raise ConfigError(
             "without a generator there is nothing to train again", hint="set synthesize.generator, such as cart"

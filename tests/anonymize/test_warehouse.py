@@ -14,7 +14,7 @@ import yaml
 from ibis.config import Config
 
 from hybrid.anonymize.warehouse import expressions
-from hybrid.anonymize.warehouse.anonymize_rows import TableTask
+from hybrid.anonymize.warehouse.anonymize_rows import RowsTask
 from hybrid.anonymize.warehouse.expressions import CLASS, NUMBER
 from hybrid.base.errors import ConfigError, DataError, HybridError, InfeasibleError, OutputError, VerificationError
 from hybrid.cli import main
@@ -53,12 +53,13 @@ def test_search_and_engine_share_the_memory(job: Job, monkeypatch: pytest.Monkey
     """DuckDB has half of it, and a tenth while the search has the rest."""
     given: list[object] = []
 
-    def stop(task: TableTask, *_: object) -> None:
+    def stop(task: RowsTask, *_: object) -> None:
         asked = "select current_setting('memory_limit')"
-        given.append(task.warehouse.execute(asked))
-        with task.warehouse.resting():
-            given.extend((task.warehouse.execute(asked), task.memory))
-        given.append(task.warehouse.execute(asked))
+        warehouse = task.rows.warehouse
+        given.append(warehouse.execute(asked))
+        with warehouse.resting():
+            given.extend((warehouse.execute(asked), task.memory))
+        given.append(warehouse.execute(asked))
         raise HybridError("enough")
 
     put(tmp_path / "people.duckdb", job.table)

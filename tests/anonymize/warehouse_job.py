@@ -15,7 +15,7 @@ import pytest
 import yaml
 
 from hybrid.anonymize.decide import AnonymizationRequest, Decision
-from hybrid.anonymize.warehouse.anonymize_rows import TableTask, WarehouseResult, anonymize_rows
+from hybrid.anonymize.warehouse.anonymize_rows import RowsTask, WarehouseResult, anonymize_rows, table_task
 from hybrid.anonymize.warehouse.draw_rows import draw_rows
 from hybrid.anonymize.warehouse.write_labels import Classes
 from hybrid.base.manifest import Recorder
@@ -107,20 +107,20 @@ class Job:
         assert whole.result.drawn == rows.num_rows
         return facts(whole.result), rows
 
-    def task(self, warehouse: Warehouse, overrides: Mapping[str, Any], labels: str) -> TableTask:
+    def task(self, warehouse: Warehouse, overrides: Mapping[str, Any], labels: str) -> RowsTask:
         sql = {"url_env": "TEST_WAREHOUSE", "table": "people", "push_down": True, "labels": labels}
         config = load_config(self.path, {**overrides, "data.path": "", "data.sql": sql})
         assert config.anonymize is not None
         known = config.data, config.hierarchy_sources, config.anonymize, load_population(config)
-        return TableTask(warehouse, AnonymizationRequest("people", (), *known), MEMORY)
+        return table_task(warehouse, AnonymizationRequest("people", (), *known), MEMORY)
 
 
 def assert_size_decides(job: Job) -> None:
     """The table ``people`` of TEST_WAREHOUSE is read where memory has room for it, and else stays there."""
     place = {"data.path": "", "data.sql": {"url_env": "TEST_WAREHOUSE", "table": "people"}}
     small = placed(job.config(**place))
-    assert not small.is_pushed_down
-    assert placed(job.config(**place, **{"anonymize.memory_limit": 1e-5})).is_pushed_down
+    assert not small.rows_stay
+    assert placed(job.config(**place, **{"anonymize.memory_limit": 1e-5})).rows_stay
     frame = small.load_table().frame
     rows = Counter(zip(*(frame[name].astype(str) for name in ("id", "ward")), strict=True))
     assert rows == Counter(zip(*(map(str, job.table[name].to_pylist()) for name in ("id", "ward")), strict=True))

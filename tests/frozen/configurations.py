@@ -110,6 +110,10 @@ FROZEN: dict[str, Frozen] = {
         "anonymize",
         {"protect": "off", "anonymize.memory_limit": 0.0001},
     ),
+    "sample of a file": Frozen(
+        "a sample of a file that is larger than the memory limit",
+        changes=NO_EVALUATION | {"anonymize.memory_limit": 0.0001, "sample": {"method": "none"}, "split.rows": 200},
+    ),
     "duckdb": Frozen("labels of a table in DuckDB, and a sample of it", "warehouse", several=True),
     "audit": Frozen("audit of files that were made elsewhere", "audit"),
     "night": Frozen("a night that publishes", "night", NO_EVALUATION),

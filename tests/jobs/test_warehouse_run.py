@@ -21,6 +21,7 @@ from hybrid.anonymize.warehouse import expressions
 from hybrid.anonymize.warehouse.expressions import DIGEST, KEY
 from hybrid.base.errors import ConfigError, DataError
 from hybrid.cli import main
+from hybrid.jobs.anonymize_file import write_in_warehouse
 from hybrid.jobs.trade_off import trade_off_of
 from hybrid.pipeline.check import diagnose
 from hybrid.pipeline.column_findings import small_sample
@@ -130,7 +131,7 @@ def test_what_is_said_of_a_sample(clinic: Path, drawn: TableRun, tmp_path: Path)
     result = drawn.anonymized.result if drawn.anonymized is not None else None
     assert result is not None and result.drawn is not None
     said = guarantee_sentence(result, drawn.config.model_dump(mode="json"), drawn.evaluation)
-    assert "which stayed in its warehouse with all records" in said
+    assert "which stayed in its source with all records" in said
     assert "counted again there by queries on all of its rows" in said
     assert f"about {10 * round(result.drawn / 10)} of about" in said
     assert "down to a single one" in said
@@ -166,7 +167,7 @@ def test_from_the_command_line_to_a_release(clinic: Path, tmp_path: Path) -> Non
         "stay there; labels were found and verified on all",
         "drawn at random from",
         "passes unnoticed",
-        "on all rows in the warehouse, none kept apart",
+        "on all rows of the source, none kept apart",
     ):
         assert sentence in page
     assert exit_code("release", out, "--out", releases, "--work", work) == 0
@@ -210,7 +211,7 @@ def test_a_sample_too_small_for_the_demanded_leaks_is_noted(drawn: TableRun) -> 
     policy = load_policy(packaged_policy("default"))  # the smallest leak is one row of a hundred
     assert list(small_sample(policy, 1000)) == []
     (finding,) = small_sample(policy, 999)
-    assert finding.level == "note" and "sample_rows: of 999 drawn rows" in finding.message
+    assert finding.level == "note" and "split.rows: of 999 drawn rows" in finding.message
     assert "1,000 rows or more" in finding.hint
     assert list(small_sample(drawn.policy, 10)) == []
 
@@ -231,7 +232,7 @@ def test_what_cannot_be_done_honestly_is_refused_at_once(clinic: Path) -> None:
     with pytest.raises(ConfigError) as caught:
         _ = TableRun(load_config(clinic, asked)).table
     said = [problem.message for problem in caught.value.problems]
-    for rule in ("weights of a sample", "the sample is drawn in the warehouse", "sample_rows", "known_rows"):
+    for rule in ("weights of a sample", "the sample is drawn there", "sample_rows", "known_rows"):
         assert any(rule in message for message in said), rule
 
 
@@ -275,7 +276,7 @@ def test_sample_rows_let_the_rows_stay(clinic: Path) -> None:
     del content["data"]["sql"]["push_down"]
     path = clinic.with_name("asked.yaml")
     path.write_text(yaml.safe_dump(content))
-    assert load_config(path).is_pushed_down
+    assert load_config(path).rows_stay
     content["data"]["sql"]["push_down"] = False
     path.write_text(yaml.safe_dump(content))
     with pytest.raises(ConfigError, match="sample_rows is for rows that stay in the warehouse"):
@@ -298,16 +299,16 @@ LITTLE = {"anonymize.memory_limit": 0.0005}
 
 def test_the_memory_limit_decides_whether_rows_stay(undecided: Path, tmp_path: Path) -> None:
     small = load_config(undecided)
-    assert placed(small).is_pushed_down is False and placed(load_config(undecided, LITTLE)).is_pushed_down
+    assert placed(small).rows_stay is False and placed(load_config(undecided, LITTLE)).rows_stay
     read, expected = Pipeline(small).person, here(undecided)
     assert read.inputs.whole is None and len(read.table) == len(expected.table) == 700
     texts = [one.table.frame.astype(str) for one in (read, expected)]
     first, second = (sorted(map(tuple, frame[sorted(frame)].to_numpy())) for frame in texts)
     assert first == second
     crossed = load_config(undecided, {**LITTLE, "split.control": "cross"})
-    with pytest.raises(ConfigError, match="anonymization in a warehouse"):
+    with pytest.raises(ConfigError, match="rows that stay in their source"):
         _ = Pipeline(crossed).person
-    assert any(one.level == "error" and "in a warehouse" in one.message for one in diagnose(crossed))
+    assert any(one.level == "error" and "stay in their source" in one.message for one in diagnose(crossed))
 
 
 def test_a_table_larger_than_the_memory_limit_is_run_by_a_sample(undecided: Path, tmp_path: Path) -> None:
@@ -316,11 +317,31 @@ def test_a_table_larger_than_the_memory_limit_is_run_by_a_sample(undecided: Path
     told = json.loads((out / "anonymization.json").read_text())
     assert told["warehouse"]["engine"] == "duckdb" and told["records"] == 700
     assert "stay there; labels were found and verified on all" in report_text(out)
-    assert any("700 rows stay there" in finding.message for finding in diagnose(load_config(undecided, LITTLE)))
+    messages = [finding.message for finding in diagnose(load_config(undecided, LITTLE))]
+    assert any("700 rows stay there" in message for message in messages)
+    assert any("hybrid anonymize needs data.sql.labels" in message for message in messages)
+    named = diagnose(load_config(undecided, {**LITTLE, "data.sql.labels": "labelled"}))
+    assert any("writes the new table labelled" in finding.message for finding in named)
     with pytest.raises(ConfigError, match="are not tuned"):
         tune(load_config(undecided, LITTLE), work=tmp_path / "tune")
     with pytest.raises(ConfigError, match="trade-off is searched on rows in memory"):
         trade_off_of(load_config(undecided, LITTLE))
+
+
+def test_no_table_of_labels_is_made_that_was_not_asked_for(undecided: Path, tmp_path: Path) -> None:
+    alone = {"protect": "off", "split.control": 0, "data.order": None, "constraints": []}
+    given = [part for key, value in (LITTLE | alone).items() for part in ("--set", f"{key}={json.dumps(value)}")]
+    out = tmp_path / "labels"
+    assert exit_code("anonymize", undecided, "--out", out, *given) == 2
+    assert not out.exists()
+    with duckdb.connect(str(undecided.parent / "clinic.duckdb"), read_only=True) as connection:
+        assert connection.execute("show tables").fetchall() == [("admissions",)]
+    config = placed(load_config(undecided, LITTLE | alone))
+    with pytest.raises(ConfigError) as caught:
+        write_in_warehouse(config, out)
+    assert [problem.message for problem in caught.value.problems] == [
+        "the rows stay in their source: no table is made in the warehouse that was not asked for"
+    ]
 
 
 def test_no_more_is_read_than_memory_holds(undecided: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -99,7 +99,7 @@ def test_parquet_beyond_memory(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) 
     path = write(tmp_path, parquet(), "people.parquet")
     assert len(read_table(path, OPTIONS)) == 1
     monkeypatch.setattr("hybrid.table.read_file.available_bytes", lambda: 10)
-    with pytest.raises(DataError, match=r"1 rows x 1 columns.*hybrid anonymize labels files"):
+    with pytest.raises(DataError, match=r"1 rows x 1 columns.*hybrid run learns a sample"):
         read_table(path, OPTIONS)
 
 

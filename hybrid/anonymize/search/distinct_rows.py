@@ -136,6 +136,11 @@ class DistinctRows:
         ]
 
     @cached_property
+    def leaf_starts(self) -> Codes:
+        """Offset of each column's leaves, all columns concatenated; shape (n_qi + 1,)."""
+        return np.cumsum([0, *(hierarchy.n_leaves for hierarchy in self.hierarchies)])
+
+    @cached_property
     def occurring(self) -> list[Mask]:
         """Mask of the leaves per column that occur in table or population."""
         if self.population is None:

@@ -142,19 +142,14 @@ class GroupCache:
         """Records of some rows of a base per leaf, all columns concatenated."""
         leaves, counts = self.whole.leaves, self.whole.counts
         if self.kernels is not None:
-            result: Numbers = self.kernels.leaf_counts(leaves, self.leaf_starts, counts, base.of_distinct, rows)
+            result: Numbers = self.kernels.leaf_counts(leaves, self.records.leaf_starts, counts, base.of_distinct, rows)
             return result
         chosen = np.flatnonzero(rows[base.of_distinct])
         weights = counts[chosen]
-        sizes = np.diff(self.leaf_starts)
+        sizes = np.diff(self.records.leaf_starts)
         return np.concatenate(
             [group_sums(leaf[chosen], weights, size) for leaf, size in zip(leaves, sizes, strict=True)]
         )
-
-    @cached_property
-    def leaf_starts(self) -> Codes:
-        """Offset of each column's leaves, all columns concatenated; shape (n_qi + 1,)."""
-        return np.cumsum([0, *(hierarchy.n_leaves for hierarchy in self.records.hierarchies)])
 
     def keeps_apart(self, node: Node) -> bool:
         """True if all values stay different at a node."""

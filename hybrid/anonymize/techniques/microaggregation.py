@@ -207,12 +207,7 @@ class _Measured:
     def excess(self, groups: Codes, rows: Rows, n_groups: int) -> Numbers:
         """Violation of each group, 0 where it holds; shape (n_groups,).
 
-        Parameters
-        ----------
-        groups, rows : numpy.ndarray, shape (m,), int64
-            Group of each record, and which record it is.
-        n_groups : int
-            Groups are numbered 0..n_groups-1.
+        ``groups`` and ``rows``, shape (m,), are the group of each record, and which record it is.
         """
         values = self.codes[rows]
         histogram = Histogram.of(groups, values, self._weights(groups, rows), n_groups, self.overall)

@@ -6,7 +6,8 @@ for byte, as if the table had been read into memory.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -17,7 +18,7 @@ import pyarrow.parquet as pq
 
 from hybrid.anonymize.decide import AnonymizationRequest
 from hybrid.anonymize.warehouse import expressions
-from hybrid.anonymize.warehouse.anonymize_rows import SearchedRows, WarehouseResult, search_rows, stage
+from hybrid.anonymize.warehouse.anonymize_rows import RowsTask, SearchedRows, WarehouseResult, search_rows, stage
 from hybrid.anonymize.warehouse.count_rows import WarehouseRows, distinct_values
 from hybrid.anonymize.warehouse.expressions import CLASS
 from hybrid.anonymize.warehouse.write_labels import SentClasses, send_classes, verify_rows
@@ -25,7 +26,7 @@ from hybrid.base.arrays import Array
 from hybrid.base.errors import DataError
 from hybrid.base.manifest import Recorder
 from hybrid.base.progress import Progress, silent
-from hybrid.table.arrow import is_text, kind_of, plain_type
+from hybrid.table.arrow import cast_to, is_text, kind_of
 from hybrid.table.data_options import DataOptions
 from hybrid.table.parquet_files import PERSON, TRAINING, ParquetRows, engine_rows
 from hybrid.table.read_options import ColumnOptions
@@ -63,20 +64,26 @@ def anonymize_files(task: FileTask, target: Path, recorder: Recorder, progress: 
     ``target``, a Parquet file, is complete and verified by queries when this returns; the recorder gets the stages.
     """
     asked = task.asked
-    copied = engine_rows(task.rows, task.work, task.beside)
-    with open_files(task.rows.source, task.work, task.memory * ENGINE_SHARE) as session:
-        rows = _rows(task, session, copied)
-        searched = search_rows(rows, asked, task.memory * (1 - session.held), recorder, progress)
+    with opened(task) as (session, there):
+        searched = search_rows(there, recorder, progress)
         combinations, decided = searched.combinations, searched.decided
         with stage("write", recorder, progress):
-            sent = send_classes(rows, asked, combinations, decided)
-            columns = _Columns.of(task, searched, copied)
+            sent = send_classes(there.rows, asked, combinations, decided)
+            columns = _Columns.of(task, searched)
             _write(session, sent, columns, target, progress)
         with stage("verify", recorder, progress):
             values = [columns.values_of(numbers) for numbers in combinations.counted.numbers[len(asked.names) :]]
             verified = verify_rows(sent, session.read([target]), asked, combinations, decided, values)
-        result = searched.summary(verified, recorder)
-        return searched.told(result, target.name)
+        return searched.result(verified, recorder, target.name)
+
+
+@contextmanager
+def opened(task: FileTask) -> Iterator[tuple[DuckdbWarehouse, RowsTask]]:
+    """Start DuckDB on the files for the block."""
+    copied = engine_rows(task.rows, task.work, task.beside)
+    with open_files(task.rows.source, task.work, task.memory * ENGINE_SHARE) as session:
+        stored = task.rows.schema if task.rows.has_types else None
+        yield session, RowsTask(_rows(task, session, copied), task.asked, task.memory * (1 - session.held), stored)
 
 
 def _rows(task: FileTask, session: DuckdbWarehouse, copied: ParquetRows) -> WarehouseRows:
@@ -86,7 +93,8 @@ def _rows(task: FileTask, session: DuckdbWarehouse, copied: ParquetRows) -> Ware
     table, others = everything, None
     if TRAINING in task.beside:
         table, others = everything.filter(everything[TRAINING]), everything
-    return WarehouseRows(session, expressions.with_keys(table, persons, ()), persons, others)
+    unit = task.asked.data.person_columns
+    return WarehouseRows(session, expressions.with_keys(table, persons, ()), persons, unit, others)
 
 
 @dataclass(frozen=True)
@@ -101,7 +109,7 @@ class _Columns:
     """The values of these columns as they are read."""
 
     @classmethod
-    def of(cls, task: FileTask, searched: SearchedRows, copied: ParquetRows) -> _Columns:
+    def of(cls, task: FileTask, searched: SearchedRows) -> _Columns:
         """Columns of a task; each text is written as a table in memory would write it."""
         asked, rows = searched.asked, searched.rows
         everything = rows.table if rows.others is None else rows.others
@@ -109,11 +117,12 @@ class _Columns:
         fields, written, numbers = [], {}, {}
         problems: list[Any] = []
         for name in searched.decided.schema.names:
-            stored = task.rows.schema.field(name).type if task.rows.has_types else None
+            kind = task.rows.schema.field(name).type
+            stored = kind if task.rows.has_types else None
             if name in asked.names:
                 fields.append(pa.field(name, pa.string()))
                 continue
-            if not _is_parsed(name, copied.schema.field(name).type, asked.data):
+            if not _is_parsed(name, kind, asked.data):
                 fields.append(pa.field(name, stored))
                 continue
             _refuse_many(task, rows, everything, name)
@@ -229,12 +238,5 @@ def _labelled(rows: pa.Table, sent: SentClasses, schema: pa.Schema) -> pa.Table:
                 f"column {each.name!r} holds {what}",
                 hint="correct these values or make them missing, store the column as text, or drop it",
             )
-        columns.append(_cast(found, each.type))
+        columns.append(cast_to(found, each.type))
     return pa.table(columns, schema=schema)
-
-
-def _cast(values: pa.Array, kind: pa.DataType) -> pa.Array:
-    if pa.types.is_null(kind):
-        return pa.nulls(len(values))
-    plain = values.cast(plain_type(kind), safe=not pa.types.is_floating(kind))
-    return plain.dictionary_encode().cast(kind) if pa.types.is_dictionary(kind) else plain

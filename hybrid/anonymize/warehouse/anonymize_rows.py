@@ -11,6 +11,8 @@ from contextlib import contextmanager
 from dataclasses import asdict, dataclass, replace
 from typing import Any
 
+import pyarrow as pa
+
 from hybrid.anonymize.anonymize_table import summarize
 from hybrid.anonymize.decide import AnonymizationRequest, Decision, decide
 from hybrid.anonymize.result import AnonymizationResult
@@ -28,15 +30,17 @@ _STEPS = ("read", "search", "write", "verify", "sample")
 
 
 @dataclass(frozen=True)
-class TableTask:
-    """A table of a warehouse to be anonymized."""
+class RowsTask:
+    """Rows to be anonymized that stay where they are: in a warehouse, or in files that DuckDB reads."""
 
-    warehouse: Warehouse
-    """Where it is."""
+    rows: WarehouseRows
+    """The rows."""
     asked: AnonymizationRequest
-    """What to do; the columns are looked up there."""
+    """What to do."""
     memory: float
     """Bytes that combinations and search may take here."""
+    stored: pa.Schema | None = None
+    """Types of the columns in files that have types; those of the rows without it."""
 
 
 @dataclass(frozen=True)
@@ -63,22 +67,21 @@ class WarehouseResult:
         return self.result.to_json() | {"warehouse": kept}
 
 
-def anonymize_rows(task: TableTask, recorder: Recorder, progress: Progress = silent) -> WarehouseResult:
+def anonymize_rows(task: RowsTask, recorder: Recorder, progress: Progress = silent) -> WarehouseResult:
     """Write the table ``data.sql.labels``, as :func:`~hybrid.anonymize.anonymize` would label the rows.
 
     It may not be there yet. It is verified by queries on all rows; else there is none. The recorder gets the stages.
     """
-    warehouse, place = task.warehouse, task.asked.data.place
-    searched = search_rows(*table_rows(task), task.memory, recorder, progress)
+    searched, place = search_rows(task, recorder, progress), task.asked.data.place
     rows, asked, combinations, decided = searched.rows, searched.asked, searched.combinations, searched.decided
-    with unverified(warehouse, place.labels_table) as name:
+    assert place.labels_table is not None
+    with unverified(rows.warehouse, place.labels_table) as name:
         with stage("write", recorder, progress):
             sent = send_classes(rows, asked, combinations, decided)
             written = _write(name, sent, decided.schema.names, progress)
         with stage("verify", recorder, progress):
             verified = verify_rows(sent, written, asked, combinations, decided)
-    result = searched.summary(verified, recorder)
-    return searched.told(result, place.labels_table)
+    return searched.result(verified, recorder, place.labels_table)
 
 
 def _write(name: str, sent: SentClasses, columns: Sequence[str], progress: Progress) -> Any:
@@ -109,43 +112,48 @@ class SearchedRows:
         found = summarize(self.decided.task, self.decided.recoding, verified.sizes, seconds)
         return replace(found, verified=verified.reached, min_class_persons=verified.reached["k"])
 
-    def told(self, result: AnonymizationResult, labels: str) -> WarehouseResult:
+    def result(self, verified: VerifiedClasses, recorder: Recorder, labels: str) -> WarehouseResult:
         """Aggregates of the anonymization, once the labels are verified."""
         members, warehouse = self.combinations.counted.members, self.rows.warehouse
         nameless = members is not None and bool((members.persons < 0).any())
         found, moved = len(self.combinations.counted.found), tuple(warehouse.transfers)
-        return WarehouseResult(result, self.decided, warehouse.engine, labels, found, nameless, moved)
+        summary = self.summary(verified, recorder)
+        return WarehouseResult(summary, self.decided, warehouse.engine, labels, found, nameless, moved)
 
 
-def search_rows(
-    rows: WarehouseRows, asked: AnonymizationRequest, memory: float, recorder: Recorder, progress: Progress
-) -> SearchedRows:
-    """Count combinations there, and search here within ``memory`` bytes; errors as :func:`anonymize_rows`."""
+def search_rows(task: RowsTask, recorder: Recorder, progress: Progress) -> SearchedRows:
+    """Count combinations there, and search here; errors as :func:`anonymize_rows`."""
+    rows, asked = task.rows, task.asked
     with stage("read", recorder, progress):
-        combinations = count_rows(rows, asked, most_combinations(memory, len(asked.names) + len(asked.attributes)))
+        combinations = count_rows(rows, asked, most_combinations(task.memory, len(asked.names) + len(asked.attributes)))
     with stage("search", recorder, progress), rows.warehouse.resting():
         return SearchedRows(rows, asked, combinations, decide(asked, combinations.counted, progress))
 
 
-def table_rows(task: TableTask) -> tuple[WarehouseRows, AnonymizationRequest]:
-    """The table and what is asked of it."""
-    source, data = task.asked.source, task.asked.data
-    table = expressions.plain(task.warehouse.table(source))
+def table_task(warehouse: Warehouse, asked: AnonymizationRequest, memory: float) -> RowsTask:
+    """Task of a table of a warehouse, whose columns are looked up there."""
+    source, data = asked.source, asked.data
+    table = expressions.plain(warehouse.table(source))
     problems = column_problems(source, list(table.columns), data)
     if problems:
         raise DataError(problems)
-    identifiers = [
-        name for name in table.columns if name in data.columns and data.columns[name].role is Role.IDENTIFIER
-    ]
-    if data.person is None and identifiers:
-        _refuse_repeated(task.warehouse, table, identifiers)
-    asked, persons = replace(task.asked, columns=tuple(table.columns)), data.person_columns
-    return WarehouseRows(task.warehouse, expressions.with_keys(table, persons, data.missing), persons), asked
+    persons, unit = data.person_columns, tuple(expressions.person_keys(data.person_columns))
+    rows = WarehouseRows(warehouse, expressions.with_keys(table, persons, data.missing), persons, unit)
+    task = RowsTask(rows, replace(asked, columns=tuple(table.columns)), memory)
+    refuse_repeated(task)
+    return task
 
 
-def _refuse_repeated(warehouse: Warehouse, table: Any, identifiers: Sequence[str]) -> None:
-    found = warehouse.fetch("repeated identifiers", expressions.repeated(table, identifiers)).to_pylist()[0]
-    names = [name for name in identifiers if found[name]]
+def refuse_repeated(task: RowsTask) -> None:
+    """Refuse identifiers that several rows share, where it was not said whose a row is."""
+    asked, rows = task.asked, task.rows
+    identifiers = [name for name in asked.columns if asked.role(name) is Role.IDENTIFIER]
+    if asked.data.person is not None or not identifiers:
+        return
+    keys = expressions.person_keys(identifiers)
+    keyed = expressions.with_keys(rows.table, identifiers, asked.data.missing)
+    found = rows.warehouse.fetch("repeated identifiers", expressions.repeated(keyed, keys)).to_pylist()[0]
+    names = [name for name, key in zip(identifiers, keys, strict=True) if found[key]]
     if names:
         raise ConfigError(
             f"identifiers repeat and data.person is not set: {', '.join(map(repr, names))}; k would count rows",

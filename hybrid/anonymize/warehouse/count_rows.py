@@ -33,6 +33,8 @@ class WarehouseRows:
     """With the keys of their persons (:func:`hybrid.anonymize.warehouse.expressions.with_keys`)."""
     persons: tuple[str, ...]
     """Columns that name the person of a row; none: each row is another person."""
+    unit: tuple[str, ...] = ()
+    """Columns whose values a sample draws persons by, in whatever order the rows are."""
     others: Any | None = None
     """All rows of the source, where some of them are not anonymized: their values count for kinds and hierarchies."""
 

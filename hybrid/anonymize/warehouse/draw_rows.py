@@ -1,4 +1,4 @@
-"""Random sample of a warehouse's rows, with labels verified on all rows."""
+"""Random sample of rows that stay in their source, with labels verified on all of them."""
 
 from __future__ import annotations
 
@@ -11,10 +11,11 @@ import numpy as np
 import pandas as pd
 import pyarrow as pa
 
+from hybrid.anonymize.decide import AnonymizationRequest
 from hybrid.anonymize.result import AnonymizationResult, AnonymizedTable
 from hybrid.anonymize.verify_table import covered
 from hybrid.anonymize.warehouse import expressions
-from hybrid.anonymize.warehouse.anonymize_rows import SearchedRows, TableTask, search_rows, stage, table_rows
+from hybrid.anonymize.warehouse.anonymize_rows import RowsTask, SearchedRows, search_rows, stage
 from hybrid.anonymize.warehouse.count_rows import WarehouseRows, scalar
 from hybrid.anonymize.warehouse.expressions import DIGEST, KEY
 from hybrid.anonymize.warehouse.write_labels import send_classes, verify_rows
@@ -26,6 +27,7 @@ from hybrid.base.manifest import Recorder
 from hybrid.base.progress import Progress
 from hybrid.hierarchy import Hierarchy, LabelTable
 from hybrid.table import Role, Schema, Table
+from hybrid.table.arrow import cast_to
 from hybrid.table.warehouse import Transfer
 
 KEY_BYTES = 32
@@ -37,7 +39,7 @@ _SPREAD = 6
 
 @dataclass(frozen=True)
 class WholeTable:
-    """Verified labels of all rows of a warehouse's table."""
+    """Verified labels of all rows of a table that stays in its source."""
 
     result: AnonymizationResult
     """Of all rows; ``drawn`` of them came out."""
@@ -68,7 +70,7 @@ class WholeTable:
 
 
 def draw_rows(
-    task: TableTask, size: int, key_of: Callable[[str], bytes], recorder: Recorder, progress: Progress
+    task: RowsTask, size: int, key_of: Callable[[str], bytes], recorder: Recorder, progress: Progress
 ) -> tuple[WholeTable, pa.Table]:
     """Verify labels on all rows, and fetch a random sample of them, ordered by content.
 
@@ -77,10 +79,10 @@ def draw_rows(
     hierarchies. A unit is drawn if its digest under this key is among the smallest: all units are equally likely, and
     without the key no one can tell which.
     """
-    warehouse = task.warehouse
-    searched = search_rows(*table_rows(task), task.memory, recorder, progress)
+    searched = search_rows(task, recorder, progress)
     rows, asked, decided = searched.rows, searched.asked, searched.decided
-    _refuse_nobody(rows, asked.source)
+    warehouse = rows.warehouse
+    _refuse_nobody(rows, asked)
     columns = [name for name in asked.columns if asked.role(name).enters_runs]
     with stage("verify", recorder, progress):
         sent = send_classes(rows, asked, searched.combinations, decided)
@@ -107,18 +109,26 @@ def draw_rows(
         engine=warehouse.engine,
         combinations=len(searched.combinations.counted.found),
         transfers=tuple(warehouse.transfers),
-    ), drawn
+    ), _as_stored(drawn, task.stored)
 
 
-def _refuse_nobody(rows: WarehouseRows, source: str) -> None:
+def _as_stored(drawn: pa.Table, stored: pa.Schema | None) -> pa.Table:
+    if stored is None:
+        return drawn
+    fields = [stored.field(name) for name in drawn.column_names]
+    columns = [cast_to(drawn[field.name].combine_chunks(), field.type) for field in fields]
+    return pa.table(columns, schema=pa.schema(fields))
+
+
+def _refuse_nobody(rows: WarehouseRows, asked: AnonymizationRequest) -> None:
     nobody = 0
     if rows.persons:
         nobody = scalar(rows.warehouse, "rows without a person", expressions.without_key(rows.table, rows.persons))
     if nobody:
         raise DataError(
-            f"{source}: {nobody:,} rows lack a value in data.person ({', '.join(rows.persons)})",
-            hint="persons are drawn, and such a row may be one of any person: make a view without such rows, and set "
-            "data.sql.table to it",
+            f"{asked.source}: {nobody:,} rows lack a value in data.person ({', '.join(asked.data.person_columns)})",
+            hint="persons are drawn, and such a row may be one of any person: leave these rows out of the source, in a "
+            "warehouse by a view",
         )
 
 
@@ -142,20 +152,22 @@ def _draw(
     order = np.argsort(digests.dictionary.to_numpy(zero_copy_only=False))[:wanted]
     chosen = np.zeros(len(digests.dictionary), dtype=bool)
     chosen[order] = True
-    drawn = found.select(columns).filter(pa.array(chosen[digests.indices.to_numpy()]))
-    return drawn.sort_by([(name, "ascending") for name in columns]), len(order)
+    drawn = found.filter(pa.array(chosen[digests.indices.to_numpy()]))
+    keys = expressions.person_keys(searched.rows.persons)
+    units = drawn.group_by(keys).aggregate([]).num_rows if keys else len(order)
+    return drawn.select(columns).sort_by([(name, "ascending") for name in columns]), units
 
 
 def _smallest(rows: WarehouseRows, kept: Any, columns: list[str], key: bytes, wanted: int, n_units: int) -> pa.Table:
     """Rows of units with small digests, a few more than wanted."""
     secret = rows.warehouse.send("key of the sample", pa.table({KEY: [key.hex()]}))
-    unit = expressions.person_keys(rows.persons) or columns
-    found = kept.select(list(dict.fromkeys([*columns, *unit])))
+    keys, unit = expressions.person_keys(rows.persons), list(rows.unit) or columns
+    found = kept.select(list(dict.fromkeys([*columns, *keys, *unit])))
     found = expressions.digested(found, unit, secret, each_row=not rows.persons, engine=rows.warehouse.engine)
     share = (wanted + _SPREAD * math.sqrt(wanted) + _SPREAD**2) / n_units
     if share < 1:
         found = found.filter(found[DIGEST] < format(int(share * 16**_DIGITS), f"0{_DIGITS}x"))
-    return rows.warehouse.fetch("sample", found.select([*columns, DIGEST]))
+    return rows.warehouse.fetch("sample", found.select([*columns, *keys, DIGEST]))
 
 
 def label_sample(records: Table, hierarchies: Mapping[str, Hierarchy], whole: WholeTable) -> AnonymizedTable:

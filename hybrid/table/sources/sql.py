@@ -28,7 +28,6 @@ from hybrid.table.warehouse import Warehouse, open_warehouse, warehouse_of
 if TYPE_CHECKING:
     import sqlalchemy as sa
 
-_SAMPLE_ROWS = 100_000
 CHUNK = 20_000
 """Rows that are fetched at a time at most."""
 _FIRST = 100
@@ -73,14 +72,14 @@ class SqlOptions(Options):
     """Longest time that a statement (PostgreSQL), or all of the reading (SQLite, DuckDB), may take before it is
     stopped."""
     push_down: bool | None = None
-    """Of older configurations: whether the rows stay in the warehouse, in the place of `anonymize.memory_limit`."""
+    """Of older configurations: whether the rows stay in the warehouse, in the place of `anonymize.memory_limit`. With
+    true, the table of labels is TABLE_labels unless `labels` says otherwise."""
     sample_rows: int | None = Field(default=None, ge=1)
-    """Where the rows stay in the warehouse: rows of the random sample that `hybrid run` takes out for protection,
-    generator and evaluation; persons come with all their rows that have labels. null: 100,000. A number lets the rows
-    of a smaller table stay there, too."""
+    """As `split.rows`, where the rows stay in the warehouse: those of the random sample that `hybrid run` takes out. A
+    number lets the rows of a smaller table stay there, too."""
     labels: str | None = Field(default=None, min_length=1)
-    """Where the rows stay in the warehouse: the new table of labels, with its schema if it is not the default one;
-    null: TABLE_labels. A name lets the rows of a smaller table stay there, too."""
+    """Where the rows stay in the warehouse: the new table into which `hybrid anonymize` writes labels, with its schema
+    if it is not the default one. A name lets the rows of a smaller table stay there, too. null: none is written."""
 
     @model_validator(mode="before")
     @classmethod
@@ -117,12 +116,9 @@ class SqlOptions(Options):
         return False if self.query is not None else self.push_down
 
     @property
-    def sample_size(self) -> int:
-        return _SAMPLE_ROWS if self.sample_rows is None else self.sample_rows
-
-    @property
-    def labels_table(self) -> str:
-        return self.labels or f"{self.table}_labels"
+    def labels_table(self) -> str | None:
+        """The new table of labels; None where none is asked for."""
+        return self.labels or (f"{self.table}_labels" if self.push_down else None)
 
 
 class SqlSource(Source):

@@ -148,7 +148,7 @@ class SuppressionTerms(Mean):
 
     @cached_property
     def _unsuppressed(self) -> Numbers:
-        return self.terms(np.zeros(self.leaf_starts[-1]))
+        return self.terms(np.zeros(self.records.leaf_starts[-1]))
 
     @cached_property
     def factors(self) -> Numbers:
@@ -186,11 +186,6 @@ class SuppressionTerms(Mean):
             self._last[0] = suppressed, terms
         return self._last[0][1]
 
-    @cached_property
-    def leaf_starts(self) -> Codes:
-        """Offset of each column's leaves, all columns concatenated; shape (n_qi + 1,)."""
-        return np.cumsum([0, *(hierarchy.n_leaves for hierarchy in self.records.hierarchies)])
-
 
 @dataclass(frozen=True)
 class DomainShare(SuppressionTerms):
@@ -217,13 +212,7 @@ class DomainShare(SuppressionTerms):
         return [(1 - _ASSOCIATION) * h.share + _ASSOCIATION * lost[h.level_of()] for h, lost in columns]
 
     def score_nodes(self, nodes: Nodes) -> LossScore:
-        """Loss of a node per cell of every distinct row, none suppressed.
-
-        Parameters
-        ----------
-        nodes : numpy.ndarray, shape (n_qi, n_distinct)
-            Node of each cell.
-        """
+        """Loss of a node per cell of every distinct row, none suppressed; ``nodes`` has shape (n_qi, n_distinct)."""
         keep, _ = factors(self.gs_factor)
         shares = zip(self.node_shares, nodes, strict=True)
         raw = np.array([keep * float(self.records.counts @ share[node]) for share, node in shares])
@@ -231,7 +220,7 @@ class DomainShare(SuppressionTerms):
         return LossScore(self.combine(values), tuple(values.tolist()))
 
     def terms(self, hidden: Numbers) -> Numbers:
-        counts = np.split(hidden, self.leaf_starts[1:-1])
+        counts = np.split(hidden, self.records.leaf_starts[1:-1])
         total = self._raw + np.concatenate([count @ more for count, more in zip(counts, self._more, strict=True)])
         terms: Numbers = (total - self._least[self.column_of]) / self._span[self.column_of]
         return terms
@@ -290,13 +279,7 @@ class Precision(Mean):
         ]
 
     def score_nodes(self, nodes: Nodes) -> LossScore:
-        """Loss of a node per cell of every distinct row, each node taken at its lowest level.
-
-        Parameters
-        ----------
-        nodes : numpy.ndarray, shape (n_qi, n_distinct)
-            Node of each cell.
-        """
+        """As of :class:`DomainShare`, each node taken at its lowest level."""
         keep, _ = factors(self.gs_factor)
         values = []
         for hierarchy, node in zip(self.records.hierarchies, nodes, strict=True):
@@ -373,7 +356,7 @@ class Entropy(SuppressionTerms):
         """Bits to encode the nodes of all records, per column and level, given the records per leaf."""
         leaf, node, starts = self._nodes
         sums = np.bincount(node, weights=counts[leaf], minlength=starts[-1])
-        columns = np.add.reduceat(counts, self.leaf_starts[:-1])
+        columns = np.add.reduceat(counts, self.records.leaf_starts[:-1])
         total = np.repeat(np.maximum(columns, 1)[self.column_of], np.diff(starts))
         lengths: Numbers = np.add.reduceat(-sums * np.log2(np.maximum(sums, 1) / total) * (sums > 0), starts[:-1])
         return lengths
@@ -383,7 +366,7 @@ class Entropy(SuppressionTerms):
         """Node number of each leaf on each level of its column, and the start of each level's nodes."""
         leaf, node, starts = [], [], [0]
         for first, hierarchy, levels in zip(
-            self.leaf_starts, self.records.hierarchies, self.lattice.axes, strict=False
+            self.records.leaf_starts, self.records.hierarchies, self.lattice.axes, strict=False
         ):
             for level in levels:
                 distinct, number = np.unique(hierarchy.node_of[:, level], return_inverse=True)

@@ -124,11 +124,7 @@ class RowCosts:
     def cheapest(self, leaf_counts: Sequence[Numbers], suppressed: Counts) -> Numbers:
         """Least increase of each term by so many suppressed records; shape (n, n_terms).
 
-        Parameters
-        ----------
-        leaf_counts : sequence of numpy.ndarray
-            Records of each leaf, per axis.
-        suppressed : numpy.ndarray, shape (n,), int64
+        ``leaf_counts`` are the records of each leaf, per axis; ``suppressed`` has shape (n,).
         """
         added = []
         for counts, more, width in zip(

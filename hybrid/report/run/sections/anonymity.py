@@ -22,7 +22,7 @@ TEMPLATE = """\
 {% if anonymity %}
 {% set result = anonymity.result %}
 {% if anonymity.steps %}<p>{% if not anonymity.k_anonymous %}{{ _("No k-anonymity: no step made groups that are equal in all quasi-identifiers.") }} {% endif %}{{ anonymity.steps|map("say")|join(" ") }}</p>{% endif %}
-{% if anonymity.whole %}<p>{{ _("Counted on all rows in the warehouse, from which {n:number} records were drawn.", n=result.drawn|few) }}</p>{% endif %}
+{% if anonymity.whole %}<p>{{ _("Counted on all rows of the source, from which {n:number} records were drawn.", n=result.drawn|few) }}</p>{% endif %}
 <p>{% for sentence in anonymity.sentences %}{{ sentence|say }} {% endfor %}{{ _("Information loss ({name:own}): {loss:form}; 0 means nothing was lost, 1 everything.", name=result.loss.name, loss=anonymity.loss) }} {{ anonymity.weighed|say }}
 {% if not anonymity.masked %}{% if result.optimal %}{{ _("No other generalization of this kind loses less.") }}{% else %}{{ _("The least possible loss is at most {gap:form} below that.", gap=anonymity.gap) }}{% endif %}{% endif %}{% if anonymity.measures %} {{ _("Measures of other programs, lower is less in each:") }} {% for name, value in anonymity.measures %}{{ name|say }} {{ value|form }}{{ ", " if not loop.last else "." }}{% endfor %}{% endif %}</p>
 {% if anonymity.household %}<p>{{ anonymity.household|say }}</p>{% endif %}
