@@ -18,10 +18,10 @@ from hybrid.desk.overview import ColumnOverview
 from hybrid.hierarchy.doctor import summarize
 from hybrid.hierarchy.load import load_hierarchy
 from hybrid.pipeline.check import diagnose
+from hybrid.pipeline.decided_roles import person_problem, without_person
 from hybrid.pipeline.draft import Draft
 from hybrid.pipeline.draft_column import DraftColumn
 from hybrid.pipeline.hierarchy_draft import HierarchyFile
-from hybrid.pipeline.roles import person_problem, without_person
 from hybrid.table import Kind, Role, Table
 from hybrid.table.dependencies import unique_share
 from hybrid.table.persons import person_groups

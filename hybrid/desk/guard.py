@@ -21,9 +21,9 @@ from starlette.requests import Request
 from starlette.responses import PlainTextResponse, Response
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
-from hybrid.base.account import account
 from hybrid.base.atomic import make_private
 from hybrid.base.errors import place_of
+from hybrid.base.os_account import account
 
 _BYTES = 32
 

@@ -23,7 +23,6 @@ from hybrid.base.progress import Progress, silent
 from hybrid.base.rng import fresh_seed, rng_for
 from hybrid.hierarchy import Hierarchy
 from hybrid.jobs.places import LABELS, staged
-from hybrid.pipeline.beside import load_population
 from hybrid.pipeline.config import RunConfig
 from hybrid.pipeline.inputs import opened_task
 from hybrid.pipeline.placement import exceeds_memory
@@ -31,6 +30,7 @@ from hybrid.pipeline.privacy_statements import StatementBasis
 from hybrid.pipeline.promises import explain_sampling
 from hybrid.pipeline.refusals import FILES, STAYING, refused
 from hybrid.pipeline.refusals import LABELS as IN_WAREHOUSE
+from hybrid.pipeline.side_tables import load_population
 from hybrid.publication.finished_run import ANONYMIZATION
 from hybrid.table import Schema
 from hybrid.table.file_formats import PARQUET_SUFFIXES

@@ -29,13 +29,13 @@ from hybrid.jobs.audited import Audited, AuditedTables, File, read_audited, with
 from hybrid.jobs.audited_folders import links_config, read_audited_links
 from hybrid.jobs.places import staged
 from hybrid.jobs.report_inputs import LIMITS, Named, editions, shown_page, table_page, two_pages
-from hybrid.pipeline.beside import load_register
 from hybrid.pipeline.config import SINGLE, RunConfig, load_config, refuse_linked
 from hybrid.pipeline.display import compared_figure
 from hybrid.pipeline.facts import page_of
 from hybrid.pipeline.pipeline import BETWEEN
 from hybrid.pipeline.power import judged_table, measure_power, n_people
 from hybrid.pipeline.shared_sections import fitting
+from hybrid.pipeline.side_tables import load_register
 from hybrid.pipeline.stages import libraries
 from hybrid.publication.asked import asked, not_asked
 from hybrid.publication.criteria import Criterion

@@ -21,9 +21,9 @@ from hybrid.jobs.places import Places, new_folder
 from hybrid.jobs.run import write_draw
 from hybrid.jobs.start import Frames, configuration
 from hybrid.pipeline.config import RunConfig
+from hybrid.pipeline.decided_roles import refuse_undecided, refuse_without_person
 from hybrid.pipeline.draft import Draft
 from hybrid.pipeline.pipeline import Pipeline
-from hybrid.pipeline.roles import refuse_undecided, refuse_without_person
 from hybrid.publication.certificate import Acceptance
 from hybrid.publication.difference import verdict_of
 from hybrid.publication.draws import check_seal, count_run

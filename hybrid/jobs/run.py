@@ -12,12 +12,12 @@ from pathlib import Path
 from typing import Any
 
 from hybrid.anonymize.result import AnonymizationResult, json_with_left_out
-from hybrid.base.account import account
 from hybrid.base.arrays import Rows
 from hybrid.base.atomic import make_private, write_json, write_text
 from hybrid.base.errors import ConfigError, HybridError
 from hybrid.base.hashing import file_sha256
 from hybrid.base.manifest import MANIFEST, build_manifest
+from hybrid.base.os_account import account
 from hybrid.base.ownership import check_replaceable
 from hybrid.jobs.places import labels_file, staged
 from hybrid.jobs.report_inputs import keep_source_statistics, report_pages

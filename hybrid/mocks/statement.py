@@ -9,7 +9,7 @@ from typing import Any
 from hybrid.base.sentence import sentence
 from hybrid.mocks.draw import MockTable, MockTables, Origin
 from hybrid.pipeline.config import SINGLE, RunConfig
-from hybrid.pipeline.roles import undecided_in_tables
+from hybrid.pipeline.decided_roles import undecided_in_tables
 from hybrid.privacy.accounting import Budget, at_most
 from hybrid.publication.plain_markdown import plain
 from hybrid.publication.policy import Policy

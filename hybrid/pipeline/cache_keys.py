@@ -12,10 +12,10 @@ from hybrid.base.hashing import LIBRARIES, code_version, fingerprint, library_ve
 from hybrid.base.manifest import PACKAGE
 from hybrid.evaluation.measure import Subject
 from hybrid.evaluation.registry import foreign_packages
-from hybrid.pipeline.beside import Beside
 from hybrid.pipeline.config import RunConfig
 from hybrid.pipeline.constraint_rules import rule_inputs
 from hybrid.pipeline.risk import RemovalOptions, leak_of, removal_of
+from hybrid.pipeline.side_tables import Beside
 from hybrid.pipeline.stages import (
     ANONYMIZE,
     BASELINE,

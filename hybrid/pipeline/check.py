@@ -25,6 +25,13 @@ from hybrid.pipeline.column_findings import column_findings, constraint_findings
 from hybrid.pipeline.conditions import refuse_misfit, selection
 from hybrid.pipeline.config import RunConfig
 from hybrid.pipeline.contradictions import refuse_contradictions
+from hybrid.pipeline.decided_roles import (
+    CHOICES,
+    person_problem,
+    refuse_undecided,
+    second_persons,
+    without_person,
+)
 from hybrid.pipeline.early_refusals import too_great_k
 from hybrid.pipeline.evaluation_price import foreseen_evaluation, repeated_seconds, trainings_of, untried
 from hybrid.pipeline.identifying_texts import identifying_problems, kept_columns
@@ -34,13 +41,6 @@ from hybrid.pipeline.links import in_table
 from hybrid.pipeline.pipeline import Pipeline
 from hybrid.pipeline.placement import placed
 from hybrid.pipeline.private_mode import refuse_undeclared
-from hybrid.pipeline.roles import (
-    CHOICES,
-    person_problem,
-    refuse_undecided,
-    second_persons,
-    without_person,
-)
 from hybrid.pipeline.starter.guessed_roles import repeats
 from hybrid.pipeline.table_run import TableRun
 from hybrid.protect import text_problems

@@ -28,7 +28,6 @@ from hybrid.evaluation.measure import Subject
 from hybrid.hierarchy import Hierarchy
 from hybrid.hierarchy.load import load_hierarchies
 from hybrid.pipeline.anonymization import Anonymization
-from hybrid.pipeline.beside import Beside
 from hybrid.pipeline.child_draw import (
     Anchor,
     ChildDraw,
@@ -43,6 +42,7 @@ from hybrid.pipeline.event_labels import EventAnonymization, beside_persons
 from hybrid.pipeline.generation import Generated
 from hybrid.pipeline.inputs import Inputs
 from hybrid.pipeline.risk import KnownLeak, leak_of
+from hybrid.pipeline.side_tables import Beside
 from hybrid.pipeline.sources import rows_of
 from hybrid.pipeline.stages import ANONYMIZE, PROTECT, SYNTHESIZE, TRANSITION
 from hybrid.pipeline.table_run import TableRun

@@ -39,6 +39,7 @@ from hybrid.pipeline.contradictions import (
     located,
     refuse_contradictions,
 )
+from hybrid.pipeline.decided_roles import RolesOptions
 from hybrid.pipeline.links import (
     LINKS,
     LinkOptions,
@@ -54,7 +55,6 @@ from hybrid.pipeline.private_mode import with_private_defaults
 from hybrid.pipeline.published_totals import MarginsOptions
 from hybrid.pipeline.refusals import LINKED, refused
 from hybrid.pipeline.risk import AnyRisk
-from hybrid.pipeline.roles import RolesOptions
 from hybrid.pipeline.section_options import MockOptions, NightlyOptions, OutputOptions
 from hybrid.pipeline.stages import section_order
 from hybrid.pipeline.transition_options import TransitionOptions, default_transition

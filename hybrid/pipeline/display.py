@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, Any
 
 from hybrid.base.errors import ConfigError
 from hybrid.report.charts.figures import column_chart
-from hybrid.report.charts.side_by_side import compare_tables
 from hybrid.report.charts.svg import Figure
+from hybrid.report.side_by_side import compare_tables
 from hybrid.table.cells import least_cell
 
 if TYPE_CHECKING:

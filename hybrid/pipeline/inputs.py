@@ -24,9 +24,9 @@ from hybrid.base.rng import rng_for
 from hybrid.base.scratch import scratch
 from hybrid.hierarchy import Hierarchy
 from hybrid.hierarchy.load import listed_values, load_hierarchies
-from hybrid.pipeline.beside import Beside
 from hybrid.pipeline.config import RunConfig
 from hybrid.pipeline.refusals import SAMPLED, STAYING, refused
+from hybrid.pipeline.side_tables import Beside
 from hybrid.pipeline.stages import READ
 from hybrid.protect.group_values import possible_names
 from hybrid.table import Column, ColumnFormat, Kind, Schema, Table

@@ -31,6 +31,7 @@ from hybrid.pipeline.assessment import ONLY_COMPARED
 from hybrid.pipeline.child_draw import own_names
 from hybrid.pipeline.child_run import ChildRun, DrawnRows, Link
 from hybrid.pipeline.config import SINGLE, RunConfig
+from hybrid.pipeline.decided_roles import decided_roles
 from hybrid.pipeline.display import in_html, in_words, plotted
 from hybrid.pipeline.evaluation_price import untried
 from hybrid.pipeline.identifying_texts import identifying_problems, kept_columns
@@ -48,17 +49,16 @@ from hybrid.pipeline.repetition import (
     some_people,
     trained_on_people,
 )
-from hybrid.pipeline.roles import decided_roles
 from hybrid.pipeline.run import Run
 from hybrid.pipeline.shared_sections import fitting, refuse_unknown
 from hybrid.pipeline.sources import parent_keys, places_of, read_sources
 from hybrid.pipeline.stages import ANONYMIZE, EVALUATE, POWER, PROTECT, READ, STAGES, SYNTHESIZE, TRANSITION
 from hybrid.pipeline.table_run import TableRun
 from hybrid.publication.asked import asked
+from hybrid.publication.column_roles import DecidedRoles, with_roles
 from hybrid.publication.gate import DrawNumber, judge
 from hybrid.publication.policy import Policy
 from hybrid.publication.power import Power, worst_power
-from hybrid.publication.roles import DecidedRoles, with_roles
 from hybrid.publication.verdict import Verdict
 from hybrid.report.charts.svg import Figure
 from hybrid.table import Role, Schema, Table

@@ -18,9 +18,9 @@ from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any
 
-from hybrid.base.account import account, is_chosen
 from hybrid.base.atomic import write_text
 from hybrid.base.errors import ConfigError, GateRefused, VerificationError
+from hybrid.base.os_account import account, is_chosen
 from hybrid.publication.approvers import (
     NO_ROSTER,
     ROSTER_HINT,

@@ -14,6 +14,7 @@ from typing import Any
 
 from hybrid.base.errors import ConfigError
 from hybrid.evaluation.display import range_of, within
+from hybrid.publication.column_roles import DecidedRoles, with_roles
 from hybrid.publication.facts import metrics_of
 from hybrid.publication.finished_run import DAMAGE, FinishedRun, damaged
 from hybrid.publication.folder import Release
@@ -23,7 +24,6 @@ from hybrid.publication.lamps import lamps
 from hybrid.publication.ledger import Ledger
 from hybrid.publication.own_release import newest_own
 from hybrid.publication.redact import public_anonymization, public_config
-from hybrid.publication.roles import DecidedRoles, with_roles
 from hybrid.publication.verdict import Verdict
 
 COUNTS = ("k", "records", "persons", "suppressed", "suppressed_persons", "classes")

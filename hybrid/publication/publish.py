@@ -27,6 +27,7 @@ from hybrid.base.sentence import sentence
 from hybrid.publication.approvals import SignedStatement, accepted, approve, blocking_runs, refuse_sent_back
 from hybrid.publication.approvers import NO_ROSTER, ROSTER_HINT
 from hybrid.publication.certificate import Acceptance, build_certificate
+from hybrid.publication.column_roles import DecidedRoles, with_roles
 from hybrid.publication.composition import Exposure
 from hybrid.publication.description.write import ReleaseFacts, description_names, write_descriptions
 from hybrid.publication.draws import check_seal, count_run
@@ -47,7 +48,6 @@ from hybrid.publication.own_release import OwnReleases, repair_latest, tags_of
 from hybrid.publication.pending_membership import JoinedHistory, forget_membership, joined_history
 from hybrid.publication.rare_values import refuse_rare_values
 from hybrid.publication.redact import private_evaluation, public_evaluation, public_manifest, refuse_leaks
-from hybrid.publication.roles import DecidedRoles, with_roles
 from hybrid.publication.signing.envelope import ENVELOPE, signing_entry, write_envelope
 from hybrid.publication.signing.keyring import release_signer, signing_keys
 from hybrid.publication.verdict import Verdict

@@ -14,9 +14,9 @@ from datetime import UTC, datetime
 from pathlib import Path
 
 from hybrid.base import atomic
-from hybrid.base.account import account
 from hybrid.base.atomic import remove
 from hybrid.base.errors import ConfigError
+from hybrid.base.os_account import account
 from hybrid.publication.approvers import clean_name, clean_text
 from hybrid.publication.folder import LATEST, MARK_FORMAT, WITHDRAWN, named_latest, opened, releases_in
 from hybrid.publication.ledger import Delivery, Ledger, Withdrawal

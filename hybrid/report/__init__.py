@@ -1,6 +1,5 @@
 """HTML reports: self-contained files that show aggregates and made-up rows, never a real record."""
 
-from hybrid.report.charts.side_by_side import compare_tables
 from hybrid.report.comparison.data import comparison_json
 from hybrid.report.comparison.page import render_comparison
 from hybrid.report.run.inputs import (
@@ -13,6 +12,7 @@ from hybrid.report.run.inputs import (
     describe,
 )
 from hybrid.report.run.render import render_report
+from hybrid.report.side_by_side import compare_tables
 
 __all__ = [
     "ReportedChange",

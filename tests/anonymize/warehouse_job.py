@@ -20,9 +20,9 @@ from hybrid.anonymize.warehouse.draw_rows import draw_rows
 from hybrid.anonymize.warehouse.write_labels import Classes
 from hybrid.base.manifest import Recorder
 from hybrid.base.progress import silent
-from hybrid.pipeline.beside import load_population
 from hybrid.pipeline.config import RunConfig, load_config
 from hybrid.pipeline.placement import placed
+from hybrid.pipeline.side_tables import load_population
 from hybrid.pipeline.table_run import TableRun
 from hybrid.table.warehouse import Warehouse
 from tests.anonymize.people_job import people, write_job

@@ -70,7 +70,7 @@ SAID = SAMPLES | {
 }
 PAGES = (
     *("publication/first_page.py", "publication/lamps.py", "publication/criteria.py"),
-    *("publication/private_words.py", "publication/roles.py"),
+    *("publication/private_words.py", "publication/column_roles.py"),
     *("publication/description/readme.py", "publication/description/statement.py", "publication/dossier/facts.py"),
     *("publication/power.py", "pipeline/stages.py", "publication/pending_membership.py"),
     *("hierarchy/labels.py", "pipeline/column_findings.py", "synthesize/estimate.py", "constraints/constraint.py"),

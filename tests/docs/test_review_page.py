@@ -9,10 +9,10 @@ import yaml
 
 from hybrid.evaluation.planted_leaks import LEAKS
 from hybrid.pipeline.config import RunConfig
+from hybrid.publication.column_roles import RULE
 from hybrid.publication.gate import ALL_ROWS, LIKE_FOLDS
 from hybrid.publication.policy import load_policy, packaged_policies
 from hybrid.publication.power import POWER
-from hybrid.publication.roles import RULE
 from hybrid.publication.rules.metric import THROWN_OUT
 from tests.docs.documentation_pages import everything, written
 

@@ -18,9 +18,9 @@ from hybrid.evaluation import EvaluateOptions, Measure, NotComputable, evaluate
 from hybrid.evaluation.context import Making
 from hybrid.evaluation.measure import Outcome
 from hybrid.jobs.audit import judge_tables, read_audit
-from hybrid.pipeline.beside import load_register
 from hybrid.pipeline.config import load_config, parse_config
 from hybrid.pipeline.pipeline import Pipeline
+from hybrid.pipeline.side_tables import load_register
 from hybrid.publication.lamps import lamps
 from hybrid.table import Kind, Role, Table
 from tests.evaluation.small_tables import small

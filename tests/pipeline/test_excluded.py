@@ -13,7 +13,7 @@ from hybrid.base.errors import ConfigError
 from hybrid.cli import app
 from hybrid.constraints.checks import refuse_misfits
 from hybrid.pipeline.config import load_config
-from hybrid.pipeline.roles import decided_roles
+from hybrid.pipeline.decided_roles import decided_roles
 from tests.helpers.pages import report_text
 
 CONFIG = """

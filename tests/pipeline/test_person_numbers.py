@@ -11,7 +11,7 @@ import yaml
 
 from hybrid.base.errors import ConfigError
 from hybrid.pipeline.config import load_config
-from hybrid.pipeline.roles import refuse_without_person, without_person
+from hybrid.pipeline.decided_roles import refuse_without_person, without_person
 from hybrid.pipeline.starter.columns import guess_columns
 from hybrid.pipeline.starter.guess_config import guess_frame
 from hybrid.pipeline.starter.guessed_roles import person_key

@@ -9,7 +9,7 @@ import pytest
 from hybrid.pipeline.starter.guess_config import guess_frame
 from hybrid.pipeline.starter.person_numbers import second_people
 from hybrid.pipeline.starter.reading import guess_frame_reading
-from hybrid.publication.roles import DecidedRoles
+from hybrid.publication.column_roles import DecidedRoles
 from hybrid.table.typed_table import read_frame
 
 

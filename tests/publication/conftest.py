@@ -14,6 +14,7 @@ import pytest
 from hybrid.anonymize.result import AnonymizationResult
 from hybrid.base.manifest import Recorder, build_manifest
 from hybrid.evaluation.measure import Evaluation, Measure, MetricResult, NotComputable
+from hybrid.publication.column_roles import DecidedRoles
 from hybrid.publication.description.description import stated_columns
 from hybrid.publication.difference import verdict_of
 from hybrid.publication.draws import count_draw, sealed
@@ -22,7 +23,6 @@ from hybrid.publication.finished_run import FinishedRun, read_run
 from hybrid.publication.key import record_secret, release_key
 from hybrid.publication.policy import Policy
 from hybrid.publication.rare_values import RareValues
-from hybrid.publication.roles import DecidedRoles
 from hybrid.publication.table_facts import TableFacts
 from hybrid.table import Column, Kind, Role, Schema, Table
 from hybrid.table.cells import LEAST_CELL

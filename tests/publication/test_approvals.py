@@ -11,8 +11,8 @@ from typing import Any
 
 import pytest
 
-from hybrid.base.account import CHOSEN
 from hybrid.base.errors import ConfigError, GateRefused, VerificationError
+from hybrid.base.os_account import CHOSEN
 from hybrid.evaluation.measure import Evaluation
 from hybrid.publication import approvals
 from hybrid.publication.approvals import NAMESPACE, read_signed, write_statement

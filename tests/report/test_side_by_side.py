@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from hybrid.report import compare_tables
-from hybrid.report.charts.side_by_side import _cramers_v
+from hybrid.report.side_by_side import _cramers_v
 from hybrid.table import Kind, Table
 
 

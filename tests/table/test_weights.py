@@ -12,7 +12,7 @@ from hybrid.base.errors import DataError
 from hybrid.base.rng import rng_for
 from hybrid.evaluation import EvaluateOptions, evaluate
 from hybrid.evaluation.measure import Measure
-from hybrid.report.charts.side_by_side import compare_tables
+from hybrid.report.side_by_side import compare_tables
 from hybrid.table import Column, ColumnFormat, Kind, Role, Schema, Table
 from hybrid.table.weights import calibrated, margins_of, refuse_unusable_weights, weights_of, with_weights_like
 

@@ -18,8 +18,8 @@ from hybrid.base.arrays import Array
 from hybrid.base.language import ENGLISH, Language
 from hybrid.evaluation.measure import Subject
 from hybrid.report.charts import svg
-from hybrid.report.charts.side_by_side import ColumnView
 from hybrid.report.run.inputs import LossCurve, MetricHistory, TradeOffPoint
+from hybrid.report.side_by_side import ColumnView
 from hybrid.table.cells import OTHER
 
 WIDTH = 360.0

@@ -12,7 +12,7 @@ from hybrid.base.language import ENGLISH, Language
 from hybrid.evaluation.measure import Direction, Evaluation, Family, Subject
 from hybrid.evaluation.trust import TrustLeague
 from hybrid.publication.verdict import Verdict
-from hybrid.report.charts.side_by_side import TableComparison
+from hybrid.report.side_by_side import TableComparison
 
 
 @dataclass(frozen=True)

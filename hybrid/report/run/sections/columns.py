@@ -8,9 +8,9 @@ from markupsafe import Markup
 
 from hybrid.base.language import Language
 from hybrid.report.charts.figures import column_chart, percent
-from hybrid.report.charts.side_by_side import TableComparison
 from hybrid.report.run.inputs import ReportInputs
 from hybrid.report.run.sections.section import Section
+from hybrid.report.side_by_side import TableComparison
 
 TEMPLATE = """\
 {% if columns %}

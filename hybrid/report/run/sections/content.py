@@ -9,13 +9,13 @@ from hybrid.base.words import listed
 from hybrid.evaluation.measure import Evaluation
 from hybrid.publication.facts import DIFFERENCES, differences_of
 from hybrid.report.charts.figures import column_chart
-from hybrid.report.charts.side_by_side import ColumnView
 from hybrid.report.charts.svg import quiet
 from hybrid.report.run.inputs import ReportInputs
 from hybrid.report.run.metrics import synthetic_measure
 from hybrid.report.run.sections.analyses import first_page_lines
 from hybrid.report.run.sections.protection import ANCHOR as PROTECTION
 from hybrid.report.run.sections.section import Section
+from hybrid.report.side_by_side import ColumnView
 
 MOST = 5
 """Columns and pairs shown: those that differ most."""

@@ -9,10 +9,10 @@ import numpy as np
 from hybrid.base.language import Language
 from hybrid.evaluation.measure import Evaluation, Measure
 from hybrid.report.charts.figures import heat_map
-from hybrid.report.charts.side_by_side import PairAssociations
 from hybrid.report.run.inputs import ReportInputs
 from hybrid.report.run.metrics import number
 from hybrid.report.run.sections.section import Section
+from hybrid.report.side_by_side import PairAssociations
 
 TEMPLATE = """\
 {% if pairs %}

@@ -12,9 +12,9 @@ from pathlib import Path
 import pytest
 
 from hybrid.base import account as module
-from hybrid.base.account import account, is_chosen
+from hybrid.base.os_account import account, is_chosen
 
-ASK = [sys.executable, "-c", "from hybrid.base.account import account; print(account())"]
+ASK = [sys.executable, "-c", "from hybrid.base.os_account import account; print(account())"]
 
 
 def test_names_in_the_environment_do_not_count(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -13,7 +13,7 @@ from hybrid.base.options import Options
 from hybrid.pipeline.starter.column_names import denotes_staff
 from hybrid.pipeline.starter.guessed_roles import evidence_of, repeats
 from hybrid.pipeline.starter.person_numbers import people_again, person_numbers, rows_are_numbered, second_people
-from hybrid.publication.roles import DecidedRoles
+from hybrid.publication.column_roles import DecidedRoles
 from hybrid.table import Role, Table
 
 if TYPE_CHECKING:
