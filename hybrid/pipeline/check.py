@@ -234,6 +234,13 @@ def _roles(config: RunConfig, whole: Table, above: Container[str]) -> Iterator[F
             _examples(whole, name),
         )
     table = whole.without_left_out()
+    if table.schema.quasi_identifiers and config.anonymize is None and config.privacy is None and not above:
+        yield Finding(
+            "note",
+            sentence("check.not_anonymized", names=tuple(table.schema.quasi_identifiers)),
+            "anonymize: {k: 5, recoding: local} and transition: {method: tree, order: pre}; hierarchies are written by "
+            "`hybrid hierarchy make CONFIG`",
+        )
     names = without_person(config, table)
     if names:
         yield Finding.error(person_problem(names))

@@ -56,6 +56,12 @@ def _says(findings: list[Finding], *words: str) -> None:
         assert any(word in finding.message for finding in findings), (word, findings)
 
 
+def test_quasi_identifiers_that_nothing_anonymizes_are_named(tmp_path: Path) -> None:
+    without = _found(_job(tmp_path, anonymize=None), "note")
+    _says(without, "nothing is anonymized, although quasi-identifiers are named: age and town")
+    assert not any("nothing is anonymized" in finding.message for finding in _found(_job(tmp_path)))
+
+
 def test_nothing_wrong(tmp_path: Path) -> None:
     path = _job(tmp_path)
     assert not _found(path, "error")
