@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from hybrid.base import account as module
+from hybrid.base import os_account as module
 from hybrid.base.os_account import account, is_chosen
 
 ASK = [sys.executable, "-c", "from hybrid.base.os_account import account; print(account())"]

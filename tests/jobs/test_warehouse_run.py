@@ -144,7 +144,7 @@ def test_what_is_said_of_a_sample(clinic: Path, drawn: TableRun, tmp_path: Path)
     replaced = {"min_count": 5, "columns": [{"column": "ward", "method": "sample"}]}
     sentences = list(protection(facts, drawn.config.model_dump(mode="json"), result, False, replaced))
     came, changed = (
-        next(at for at, one in enumerate(sentences) if part in one) for part in ("came out", "replaced in")
+        next(at for at, one in enumerate(sentences) if part in one) for part in ("came out", "were replaced")
     )
     assert came < changed  # protection saw the sample alone
     assert "was decided with all records, none kept apart" in sentences[came]

@@ -15,6 +15,7 @@ from hybrid.anonymize.result import AnonymizationResult
 from hybrid.base.errors import ConfigError
 from hybrid.evaluation import REGISTRY
 from hybrid.evaluation.measure import Evaluation, Measure, MetricResult
+from hybrid.evaluation.planted_leaks import LEAKS
 from hybrid.pipeline.check import diagnose
 from hybrid.pipeline.config import RunConfig, load_config
 from hybrid.publication.actions import (
@@ -29,6 +30,7 @@ from hybrid.publication.actions import (
 )
 from hybrid.publication.gate import TOO_FEW, judge
 from hybrid.publication.policy import Policy, load_policy, packaged_policies
+from hybrid.publication.power import LeakTrials, Power
 from hybrid.publication.verdict import Check, Verdict
 from hybrid.synthesize.registry import REGISTRY as GENERATORS
 from tests.frozen.configurations import FROZEN
@@ -228,12 +230,13 @@ def test_a_column_that_something_names_is_not_left_out() -> None:
 def test_everybody_as_control_is_proposed_once(tmp_path: Path) -> None:
     config = load_config(written(FROZEN["single"], tmp_path))
     policy = packaged("default")
+    unnoticed = Power(tuple(LeakTrials("copy", 0.01, 4, 4, 0, way=one.way) for one in LEAKS["copy"].ways), 300, 30_000)
 
     def hints(found: RunConfig) -> set[str]:
-        verdict = judge(policy, Evaluation(()), None, power=None, config=found.model_dump(mode="json"))
-        return {check.to_try() for check in verdict.open_checks if check.rule.startswith("power")}
+        verdict = judge(policy, Evaluation(()), None, power=unnoticed, config=found.model_dump(mode="json"))
+        return {check.to_try() for check in verdict.open_checks if check.rule == "power: copy"}
 
-    assert all("split.control: cross" in hint for hint in hints(config))
+    assert hints(config) and all("split.control: cross" in hint for hint in hints(config))
     crossed = hints(config.with_values({"split.control": "cross"}))
     assert crossed and all(hint.startswith(f"{NOTHING_LEFT}: split.control: cross") for hint in crossed)
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import replace
 from pathlib import Path
 
@@ -85,7 +86,7 @@ def test_what_is_left_out_is_said_with_the_way_to_ask_for_it() -> None:
     schema = Schema((Column("age", Role.QUASI_IDENTIFIER, Kind.INTEGER),))
     table, policy = Table(pd.DataFrame({"age": [1, 2, 3]}), schema), load_policy()
     said = not_asked(policy, OPTIONS, table)
-    listed = said.split(": ")[1].split(". ")[0].split(", ")
+    listed = re.split(", | and ", said.split(": ")[1].split(". ")[0])
     assert "mmd" in listed and not {"within_person", "mir", *asked_by(policy)} & set(listed)
     assert said.endswith("evaluate.also: all.")
     persons = replace(table, named_persons=pd.Series([0, 0, 1]).to_numpy())
