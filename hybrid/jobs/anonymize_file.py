@@ -56,8 +56,10 @@ def is_for_duckdb(config: RunConfig) -> bool:
     configuration needs nothing else and where DuckDB is installed.
     """
     file = config.data_file
-    if file is None or config.anonymize is None or exceeds_memory(config):
-        return file is not None and config.anonymize is not None
+    if file is None or config.anonymize is None:
+        return False
+    if exceeds_memory(config):
+        return True
     if "more_than_memory" in config.data.accept or file.suffix not in PARQUET_SUFFIXES or not file.info().is_file:
         return False
     is_long = parquet_metadata(file).num_rows >= MANY_ROWS

@@ -26,7 +26,7 @@ from hybrid.pipeline.placement import placed
 from hybrid.pipeline.table_run import TableRun
 from tests.helpers.pages import report_text
 from tests.jobs.small_job import write_small_job
-from tests.jobs.warehouse_clinic import QUASI_IDENTIFIERS
+from tests.jobs.warehouse_clinic import all_rows_have_the_labels_of
 
 LITTLE = {"anonymize.memory_limit": 0.0005}
 """GiB: less than 700 rows take."""
@@ -54,25 +54,12 @@ def sampled(job: Path, **overrides: Any) -> TableRun:
     return Pipeline(load_config(job, LITTLE | overrides)).person
 
 
-def labels_of(run: TableRun) -> list[tuple[str, ...]]:
-    assert run.anonymized is not None
-    frame = run.anonymized.labels.to_table().frame[QUASI_IDENTIFIERS].astype(str)
-    return sorted(map(tuple, frame.to_numpy()))
-
-
 @pytest.mark.parametrize("file", ["admissions.csv", "admissions.parquet", "parts"])
 def test_all_rows_drawn_are_those_with_labels_in_memory(file: str, job: Path) -> None:
     there = sampled(job, **ALONE, **{"data.path": file, "split.rows": 10**6})
     expected = TableRun(load_config(job, ALONE | {"data.path": "admissions.csv" if file == "parts" else file}))
     assert there.inputs.whole is not None and expected.inputs.whole is None
-    assert there.anonymized is not None and expected.anonymized is not None
-    found, wanted = there.anonymized.result, expected.anonymized.result
-    for key in ("levels", "suppressed", "records", "persons", "suppressed_persons", "classes", "min_class_persons"):
-        assert getattr(found, key) == getattr(wanted, key), key
-    assert found.loss["value"] == pytest.approx(wanted.loss["value"])
-    assert found.drawn == found.records - found.suppressed
-    assert found.drawn_share == 1
-    assert labels_of(there) == labels_of(expected)
+    all_rows_have_the_labels_of(there, expected)
     kinds = {column.name: (column.kind, column.format.arrow_type) for column in there.table.schema}
     if file != "parts":
         assert kinds == {column.name: (column.kind, column.format.arrow_type) for column in expected.table.schema}

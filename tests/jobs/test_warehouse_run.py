@@ -42,7 +42,14 @@ from hybrid.table.sources import sql
 from hybrid.table.warehouse import open_warehouse
 from hybrid.tuning.search import tune
 from tests.helpers.pages import report_text
-from tests.jobs.warehouse_clinic import QUASI_IDENTIFIERS, here, rows_of, write_clinic
+from tests.jobs.warehouse_clinic import (
+    QUASI_IDENTIFIERS,
+    all_rows_have_the_labels_of,
+    here,
+    labels,
+    rows_of,
+    write_clinic,
+)
 
 
 @pytest.fixture(scope="module")
@@ -58,11 +65,6 @@ def drawn(clinic: Path) -> TableRun:
     return TableRun(load_config(clinic))
 
 
-def labels(pipeline: TableRun) -> pd.DataFrame:
-    assert pipeline.anonymized is not None
-    return pipeline.anonymized.labels.to_table().frame[QUASI_IDENTIFIERS].astype(str)
-
-
 def persons_of_labels(pipeline: TableRun) -> pd.Series:
     assert pipeline.anonymized is not None
     whose = pipeline.anonymized.originals.persons
@@ -73,14 +75,7 @@ def test_all_rows_drawn_are_those_with_labels_in_memory(clinic: Path) -> None:
     alone = {"protect": "off", "split": {"control": 0}}
     there = TableRun(load_config(clinic, {"data.sql.sample_rows": 10**6, **alone}))
     expected = here(clinic, **alone)
-    assert there.anonymized is not None and expected.anonymized is not None
-    found, wanted = there.anonymized.result, expected.anonymized.result
-    for key in ("levels", "suppressed", "records", "persons", "suppressed_persons", "classes", "min_class_persons"):
-        assert getattr(found, key) == getattr(wanted, key), key
-    assert found.loss["value"] == pytest.approx(wanted.loss["value"])
-    assert found.drawn == found.records - found.suppressed
-    assert found.drawn_share == 1
-    assert sorted(map(tuple, labels(there).to_numpy())) == sorted(map(tuple, labels(expected).to_numpy()))
+    all_rows_have_the_labels_of(there, expected)
 
 
 def test_persons_come_whole_and_have_k_others_in_the_whole_table(clinic: Path, drawn: TableRun) -> None:

@@ -7,6 +7,7 @@ from typing import Any
 
 import duckdb
 import pandas as pd
+import pytest
 import yaml
 
 from hybrid.pipeline.config import load_config
@@ -45,3 +46,20 @@ def rows_of(folder: Path) -> pd.DataFrame:
     """All rows of the table."""
     with duckdb.connect(str(folder / "clinic.duckdb"), read_only=True) as connection:
         return connection.execute("select * from admissions").df()
+
+
+def labels(pipeline: TableRun) -> pd.DataFrame:
+    assert pipeline.anonymized is not None
+    return pipeline.anonymized.labels.to_table().frame[QUASI_IDENTIFIERS].astype(str)
+
+
+def all_rows_have_the_labels_of(there: TableRun, expected: TableRun) -> None:
+    """Every labelled row of a source was drawn, and they are those of the same rows in memory."""
+    assert there.anonymized is not None and expected.anonymized is not None
+    found, wanted = there.anonymized.result, expected.anonymized.result
+    for key in ("levels", "suppressed", "records", "persons", "suppressed_persons", "classes", "min_class_persons"):
+        assert getattr(found, key) == getattr(wanted, key), key
+    assert found.loss["value"] == pytest.approx(wanted.loss["value"])
+    assert found.drawn == found.records - found.suppressed
+    assert found.drawn_share == 1
+    assert sorted(map(tuple, labels(there).to_numpy())) == sorted(map(tuple, labels(expected).to_numpy()))
