@@ -422,7 +422,8 @@ class Pipeline(NotebookResult, Run[Sources]):
         policy = self.policy if self.judge_power else self.policy.without_detection()
         draws = 1 if self.draw is None else self.draw.number
         result, config = self.anonymization, self.config.model_dump(mode="json")
-        found = judge(policy, self.evaluation, result, draws=draws, power=self.power, config=config)
+        claims = self.config.privacy is not None and self.person.is_private
+        found = judge(policy, self.evaluation, result, None, draws, self.power, config, claims_privacy=claims)
         return with_roles(found, self.roles)
 
     def verdict_of(self, name: str) -> Verdict:

@@ -18,7 +18,6 @@ from hybrid.publication.column_roles import DecidedRoles, with_roles
 from hybrid.publication.facts import metrics_of
 from hybrid.publication.finished_run import DAMAGE, FinishedRun, damaged
 from hybrid.publication.folder import Release
-from hybrid.publication.gate import judge
 from hybrid.publication.key import data_tag, release_key
 from hybrid.publication.lamps import lamps
 from hybrid.publication.ledger import Ledger
@@ -288,8 +287,7 @@ def verdict_of(run: FinishedRun, draws: int | None = None) -> Verdict:
     """
     number = (run.draw or 1) if draws is None else draws
     try:
-        found = judge(run.policy, run.evaluation, run.anonymization, draws=number, power=run.power, config=run.config)
-        return with_roles(found, DecidedRoles.from_json(run.manifest.get("roles")))
+        return with_roles(run.judged(number), DecidedRoles.from_json(run.manifest.get("roles")))
     except DAMAGE:
         raise damaged(run.folder) from None
 

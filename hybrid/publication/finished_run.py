@@ -14,9 +14,12 @@ from hybrid.base.language import Language, language_of, languages
 from hybrid.base.manifest import MANIFEST, hash_files
 from hybrid.base.regular_file import LARGEST, parse_json, read_regular
 from hybrid.evaluation.measure import AllRows, Crossed, Evaluation, Measure, MetricResult, NotComputable
+from hybrid.publication.composition import Exposure
+from hybrid.publication.gate import judge
 from hybrid.publication.policy import Policy
 from hybrid.publication.power import Power
 from hybrid.publication.private_words import is_dp
+from hybrid.publication.verdict import Verdict
 
 T = TypeVar("T")
 EVALUATION = "evaluation.json"
@@ -67,6 +70,16 @@ class FinishedRun:
     def is_dp(self) -> bool:
         """True under ``privacy.mode: dp``: the release holds no figure of records."""
         return is_dp(self.config)
+
+    @property
+    def claims_privacy(self) -> bool:
+        """True where differential privacy is claimed."""
+        return self.is_dp and self.manifest.get("differential_privacy") is True
+
+    def judged(self, draws: int, exposure: Exposure | str | None = None) -> Verdict:
+        """Verdict on the checked files, as the draw of that number (:func:`hybrid.publication.gate.judge`)."""
+        facts = self.evaluation, self.anonymization, exposure, draws, self.power, self.config
+        return judge(self.policy, *facts, claims_privacy=self.claims_privacy)
 
     def source_of(self, name: str) -> Path:
         return self.folder / (PUBLIC_REPORT if self.is_dp and name == REPORT else name)

@@ -191,6 +191,7 @@ def judge(
     draws: int = 1,
     power: Power | None = None,
     config: Mapping[str, Any] | None = None,
+    claims_privacy: bool = False,
 ) -> Verdict:
     """Apply every rule of a policy; the worst status wins.
 
@@ -208,6 +209,8 @@ def judge(
     config : mapping or None
         The configuration as resolved (JSON types), which decides what there is left to change; None: not known. The
         rules are the same.
+    claims_privacy : bool
+        Whether the run claims differential privacy.
 
     Returns
     -------
@@ -228,6 +231,7 @@ def judge(
         policy.trust,
         config or {},
         strictness(draws),
+        claims_privacy and policy.yearly_budget is not None,
     )
     problems = [
         Problem(f"policy {policy.name!r}, {problem.message}", problem.hint)

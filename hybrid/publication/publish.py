@@ -41,7 +41,7 @@ from hybrid.publication.finished_run import (
     refuse_without_claim,
 )
 from hybrid.publication.folder import Release, incoming, opened, place, point_latest, read_release, releases_in
-from hybrid.publication.gate import DrawNumber, judge
+from hybrid.publication.gate import DrawNumber
 from hybrid.publication.key import data_tag, record_secret, release_key, release_tag
 from hybrid.publication.ledger import Ledger, LedgerEntry
 from hybrid.publication.own_release import OwnReleases, repair_latest, tags_of
@@ -144,8 +144,7 @@ def publish(
     ledger = Ledger(private_dir)
     roles = _decided(run)
     draw = count_run(private_dir, run)
-    alone = judge(run.policy, run.evaluation, run.anonymization, draws=draw.number, power=run.power, config=run.config)
-    _refuse_blocked(run, alone, ledger, private_dir)
+    _refuse_blocked(run, run.judged(draw.number), ledger, private_dir)
     with opened(releases_dir):
         ledger.settle(releases_dir)
         _refuse_withdrawn(run, ledger, tags["release_tag"])
@@ -153,10 +152,7 @@ def publish(
         if existing is None:
             _refuse_unknown(releases_dir, tags["release_tag"], ledger)
         history = joined_history(run, ledger, releases_dir, private_dir)
-        found = judge(
-            run.policy, run.evaluation, run.anonymization, history.exposure, draw.number, run.power, run.config
-        )
-        verdict = with_roles(found, roles)
+        verdict = with_roles(run.judged(draw.number, history.exposure), roles)
         _refuse_blocked(run, verdict, ledger, private_dir)
         if existing is not None:
             if this_run:

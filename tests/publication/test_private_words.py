@@ -18,7 +18,7 @@ from hybrid.publication.description.description import Description, PublishOptio
 from hybrid.publication.description.readme import readme
 from hybrid.publication.first_page import RunFacts, first_page, private_page
 from hybrid.publication.gate import judge
-from hybrid.publication.policy import load_policy, packaged_policies
+from hybrid.publication.policy import Policy, load_policy, packaged_policies
 from hybrid.publication.private_words import account, decision, guarantee, is_dp, not_covered, steps, unit_words
 from hybrid.publication.table_facts import TableFacts
 from hybrid.publication.verdict import Verdict
@@ -167,6 +167,24 @@ def test_no_hint_of_a_private_run_names_what_the_mode_refuses(path: Path) -> Non
     assert not any(SECTIONS_OF_OTHERS.search(check.hint) for check in private.open_checks)
     (k,) = (check for check in private.checks if check.rule == "k-anonymity")
     assert "noise protects people instead" in k.message
+
+
+def test_k_is_not_asked_of_a_table_whose_noise_a_yearly_budget_limits() -> None:
+    policy, config = load_policy(), {"privacy": {"mode": "dp", "epsilon": 1.0}}
+
+    def about_groups(policy: Policy, claims: bool) -> dict[str, tuple[str, bool]]:
+        found = judge(policy, Evaluation(()), None, "it is not known", config=config, claims_privacy=claims)
+        return {check.rule: (check.decision, check.applies) for check in found.checks}
+
+    unlimited = policy.model_copy(update={"yearly_budget": None})
+    strict = load_policy(packaged_policies()["hospital"])
+    for rule in ("k-anonymity", "earlier releases"):
+        assert about_groups(policy, claims=True)[rule] == ("pass", False)
+        assert (
+            about_groups(policy, claims=False)[rule] == about_groups(unlimited, claims=True)[rule] == ("review", True)
+        )
+    assert about_groups(policy, claims=True)["suppression"] == ("pass", False)
+    assert about_groups(strict, claims=True)["k-anonymity"] == ("block", True)
 
 
 def test_descriptions_refer_to_no_measurement() -> None:

@@ -37,16 +37,18 @@ class AnonymityRules(RuleKind[AnonymityRule]):
     Options = AnonymityRule
 
     def judge(self, rule: AnonymityRule, facts: Facts) -> Iterator[Check]:
-        yield _check(rule, facts.anonymization, facts.private)
+        if facts.anonymization is None:
+            reason = sentence("nothing_anonymized.noise" if facts.private else "nothing_anonymized")
+            yield missing(rule, reason, facts.lacks_anonymization(rule))
+        else:
+            yield _check(rule, facts.anonymization)
 
     def under_noise(self, rule: AnonymityRule) -> tuple[tuple[NoiseName, ...], str]:  # noqa: ARG002 - of every quantity
         # A policy for such tables has no such rule.
         return (), "judge differentially private tables by a policy without this rule"
 
 
-def _check(rule: AnonymityRule, anonymization: AnonymizationResult | None, private: bool) -> Check:
-    if anonymization is None:
-        return missing(rule, sentence("nothing_anonymized.noise" if private else "nothing_anonymized"), "anonymization")
+def _check(rule: AnonymityRule, anonymization: AnonymizationResult) -> Check:
     match rule.quantity:
         case "k" | "household_risk" if not anonymization.k_anonymous:
             return missing(rule, sentence("no_groups"))

@@ -40,7 +40,8 @@ class HistoryRules(RuleKind[HistoryRule]):
     def judge(self, rule: HistoryRule, facts: Facts) -> Iterator[Check]:
         # Nothing before publishing.
         if facts.exposure is not None:
-            yield _check(rule, facts.exposure, "anonymization" if facts.anonymization is None else None)
+            lacks = facts.lacks_anonymization(rule) if facts.anonymization is None else None
+            yield _check(rule, facts.exposure, lacks)
 
     def under_noise(self, rule: HistoryRule) -> tuple[tuple[NoiseName, ...], str]:  # noqa: ARG002 - of every quantity
         return (), "release less often, or judge differentially private tables by a policy without this rule"

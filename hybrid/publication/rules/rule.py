@@ -21,13 +21,14 @@ from hybrid.publication.criteria import Criterion
 from hybrid.publication.private_words import is_dp
 from hybrid.publication.verdict import Check, Status
 
-Condition = Literal[MayLack, "anonymization", "l_diversity", "households"]
+Condition = Literal[MayLack, "anonymization", "without_noise", "l_diversity", "households"]
 """A part of a configuration or a table without which a rule may have nothing to judge; signal: models of the real rows
 predict a target beyond chance; lone_values: values that one row of the table holds alone; lone_records: people whom
 nobody equals, or beside whom nobody lies; tied_dates: dates of a row that lie close together; linked_columns: columns
 of which one says something about another; persons: data.person names columns; trainings: the way from records to
 the table can be repeated in minutes, or evaluate.retrain asks for it; several_rows: a person with two different rows;
 single_rows: persons with one row each;
+without_noise: no differential privacy is claimed, or the policy has no yearly budget for it;
 households: data.household names columns; parents: the table has a parent table; weight: a column has that role;
 numbers: numbers with so many digits together that a copy stands out; register: evaluate.attacker_register names a
 table. Control records are none of them."""
@@ -124,11 +125,18 @@ class Facts:
     """The configuration as resolved (JSON types); empty where it is not known."""
     strictness: float = 0.0
     """Standard errors taken off these intervals for a repeated draw; see :func:`hybrid.publication.gate.strictness`."""
+    protected_by_noise: bool = False
+    """True where the run claims differential privacy, and the policy limits what such draws spend in a year."""
 
     @property
     def private(self) -> bool:
         """True where the configuration asks for differential privacy (``privacy.mode: dp``)."""
         return is_dp(self.config)
+
+    def lacks_anonymization(self, rule: PolicyRule) -> Condition:
+        """Condition that a run fails which anonymized nothing: of several the one that the rule names."""
+        of_noise = self.protected_by_noise and "without_noise" in rule.applies_if
+        return "without_noise" if of_noise else "anonymization"
 
 
 class RuleKind(ABC, Generic[AnyRule]):
