@@ -31,6 +31,8 @@ MARGIN = 0.02
 """Default of the largest difference that counts as none."""
 PRINTED = "printed."
 """Begins the columns of numbers as papers print them."""
+PART, LOW_OF_PART = "part.", "part_low."
+"""Begin the columns of the parts of a number that is their worst, and of the low ends of their intervals."""
 STRONGEST = "strongest_attack"
 """The leakage of the attack that gets most, as a metric of its own."""
 

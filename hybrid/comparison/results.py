@@ -30,7 +30,7 @@ from typing import Any
 
 import pandas as pd
 
-from hybrid.analysis.results import PRINTED
+from hybrid.analysis.results import LOW_OF_PART, PART, PRINTED
 from hybrid.base.atomic import atomic_file
 from hybrid.base.errors import ConfigError, OutputError
 from hybrid.base.locks import locked_if_free
@@ -95,7 +95,11 @@ def _cut_unfinished(handle: int) -> None:
 def results_table(rows: Sequence[Mapping[str, Any]]) -> pd.DataFrame:
     """Rows as a table: what every row has, then the metrics, then the seconds."""
     columns = dict.fromkeys(name for row in rows for name in row)
-    last = [name for name in columns if name.startswith((PRINTED, "information_loss.", "cpu.", "seconds."))]
+    last = [
+        name
+        for name in columns
+        if name.startswith((PRINTED, PART, LOW_OF_PART, "information_loss.", "cpu.", "seconds."))
+    ]
     return pd.DataFrame(rows, columns=[name for name in columns if name not in last] + last)
 
 

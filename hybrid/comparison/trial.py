@@ -9,7 +9,7 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
-from hybrid.analysis.results import BESIDE, COUNTS, EXCESS, STAGES, printed_column
+from hybrid.analysis.results import BESIDE, COUNTS, EXCESS, LOW_OF_PART, PART, STAGES, printed_column
 from hybrid.anonymize.result import AnonymizationResult
 from hybrid.base import atomic
 from hybrid.base.errors import HybridError
@@ -211,6 +211,11 @@ def loss_columns(result: AnonymizationResult | None) -> dict[str, float]:
     return {f"information_loss.{name}": value for name, value in measures.items()}
 
 
+WITH_PARTS = ("lost_prediction",)
+"""Metrics that are the worst of several numbers, each of which is a column, too: a mean over seeds is that of each one,
+while the worst of every seed is mostly chance where many are alike."""
+
+
 def metric_columns(evaluation: Evaluation) -> dict[str, float]:
     """The metrics of an evaluation as columns of the results.
 
@@ -221,6 +226,8 @@ def metric_columns(evaluation: Evaluation) -> dict[str, float]:
     for metric in (*_worst(evaluation), *evaluation.metrics):
         if metric.stage in STAGES:
             row |= _numbers(metric)
+    for metric in evaluation.metrics:
+        row |= _parts(metric)
     return row
 
 
@@ -251,6 +258,15 @@ def _numbers(metric: MetricResult) -> dict[str, float]:
     printed = {} if known is None else known.printed_numbers(metric.outcome)
     row |= {printed_column(form, name): value for form, value in printed.items()}
     return row | {f"cpu.{name}": metric.cpu_seconds}
+
+
+def _parts(metric: MetricResult) -> dict[str, float]:
+    if not isinstance(metric.outcome, Measure) or metric.name not in WITH_PARTS:
+        return {}
+    name = ".".join(filter(None, (metric.stage, metric.name, metric.table)))
+    parts = metric.outcome.parts or {}
+    lows = {f"{LOW_OF_PART}{name}.{of}": part.low for of, part in parts.items() if part.low is not None}
+    return {f"{PART}{name}.{of}": part.value for of, part in parts.items()} | lows
 
 
 def unpack(packed: bytes, out: Path) -> None:

@@ -5,10 +5,12 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import astuple, dataclass
+from itertools import chain
 from typing import Any, Self
 
 import numpy as np
 
+from hybrid.analysis.results import LOW_OF_PART, PART
 from hybrid.evaluation import EvaluateOptions, evaluate
 from hybrid.evaluation.measure import Measure
 from hybrid.evaluation.options import RetrainOptions
@@ -153,9 +155,9 @@ class Measured:
         if found[0] is None or found[1] is None:
             return None
         each = np.array([_falls(row, targets) for row in used])
-        ends = (_likely(used, "synthetic.lost_prediction"), _likely_end(used, "synthetic.group_exclusion"))
-        likely = [max(end or 0.0, 0.0) for end in ends]
-        losses = UtilityLosses(*map(float, each.mean(axis=0)), *likely)
+        others = [_likely(part) for part in _parts(used, "synthetic.lost_prediction")]
+        likely = max(others, default=0.0), _likely_end(used, "synthetic.group_exclusion") or 0.0
+        losses = UtilityLosses(*map(float, each.mean(axis=0)), *(max(end, 0.0) for end in likely))
         error = float(each.mean(axis=1).std(ddof=1) / math.sqrt(len(each))) if len(each) > 1 else math.nan
         falls = zip(astuple(losses), most_lost(policy), FALLS, strict=True)
         lost, words = max((fall - most, words) for fall, most, words in falls)
@@ -270,10 +272,18 @@ def _leak(rows: Sequence[Mapping[str, Any]], policy: Policy) -> float:
     for metric in LEAKS:
         rules = [rule for rule in policy.rules if rule.metric == metric and rule.stage == "synthetic"]
         limits = [rule.review for rule in rules if rule.review is not None]
-        excess = _likely(rows, f"synthetic.{metric}_excess", 1.0)
-        if excess is not None and limits:
-            beyond.append(excess - min(limits))
+        found = _with_low(rows, f"synthetic.{metric}_excess")
+        if found and limits:
+            beyond.append(_likely(found, 1.0) - min(limits))
     return max(beyond)
+
+
+def _parts(rows: Sequence[Mapping[str, Any]], name: str) -> list[list[tuple[float, float]]]:
+    """Numbers of which a metric is the worst: of each the values and their low ends, of the draws that have them."""
+    begin = f"{PART}{name}."
+    of = [column.removeprefix(begin) for column in dict.fromkeys(chain(*rows)) if column.startswith(begin)]
+    columns = [(f"{begin}{part}", f"{LOW_OF_PART}{name}.{part}") for part in of]
+    return [[(row[value], row[low]) for row in rows if row.get(low) is not None] for value, low in columns]
 
 
 def _with_low(rows: Sequence[Mapping[str, Any]], name: str) -> list[tuple[float, float]]:
@@ -281,15 +291,12 @@ def _with_low(rows: Sequence[Mapping[str, Any]], name: str) -> list[tuple[float,
     return [(row[name], row[f"{name}_low"]) for row in rows if row.get(name) is not None]
 
 
-def _likely(rows: Sequence[Mapping[str, Any]], name: str, way: float = 0.5) -> float | None:
-    """Mean over the draws, less a part of what their number leaves of the way to the low end; None without any.
+def _likely(found: Sequence[tuple[float, float]], way: float = 0.5) -> float:
+    """Mean over the draws' values, less a part of what their number leaves of the way to the low ends.
 
     A run judges the low end of an interval about as wide as that of four draws. A setting whose mean is at the low end
     would pass every other time; one that is halfway, three times of four.
     """
-    found = _with_low(rows, name)
-    if not found:
-        return None
     mean, low = np.mean(found, axis=0)
     return float(mean - way * (mean - low) / math.sqrt(len(found)))
 

@@ -114,6 +114,24 @@ def test_settings_without_a_leak_are_seldom_said_to_have_one() -> None:
     assert leaking < 12  # By half of the way to the low end: some 30.
 
 
+def test_a_fall_of_other_models_is_that_of_each_column_over_the_draws() -> None:
+    """The worst of every draw, .10 on average, is chance: no column falls by more than .06 in both."""
+
+    def fallen(**columns: float) -> dict[str, Any]:
+        row = used(0.8, 0, 0) | {"synthetic.lost_prediction": max(columns.values())}
+        row |= {f"part.synthetic.lost_prediction.{name}": value for name, value in columns.items()}
+        return row | {f"part_low.synthetic.lost_prediction.{name}": v - 0.04 for name, v in columns.items()}
+
+    rule = policy({"metric": "lost_prediction", "compare": "low", "review": 0.05})
+    draws = [fallen(age=0.10, a=0.02, a_low=0.01), fallen(age=0.02, a=0.10, a_low=0.01)]
+    one = Measured.of("s", attacked(), draws, {"ill": 0.3}, rule)
+    assert one is not None
+    # .06 less halfway to the low end of two draws, .04 / 2 / sqrt(2).
+    assert one.falls.others == pytest.approx(0.06 - 0.02 / np.sqrt(2)) and one.lost <= 0
+    one = Measured.of("s", attacked(), [fallen(age=0.10), fallen(age=0.11)], {"ill": 0.3}, rule)
+    assert one is not None and one.lost > 0 and one.worst_fall == "other models"
+
+
 def test_a_group_is_missing_by_the_low_end_that_a_run_is_likely_to_have() -> None:
     """All .95 from value to low end, times the root of the .7 of the people who are in a trial: .205."""
     rule = policy({"metric": "group_exclusion", "compare": "low", "review": 0.5})

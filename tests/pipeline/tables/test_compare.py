@@ -86,6 +86,7 @@ def test_the_worst_table_speaks_for_all() -> None:
             measured("visits", 0.4, **higher),
             measured("people", 0.8, "trtr"),
             measured("visits", 0.6, "trtr"),
+            measured("visits", 0.1, "lost_prediction", parts={"ward": Measure(0.1, 0.04), "lone": Measure(0.2)}),
         )
     )
     row = metric_columns(found)
@@ -93,6 +94,10 @@ def test_the_worst_table_speaks_for_all() -> None:
     # By what strangers do not have; where more is better, by the least.
     assert row["synthetic.singling_out"] == 0.4 and row["synthetic.singling_out_excess_low"] == 0.1
     assert row["synthetic.trtr"] == 0.6
+    # Where a number is the worst of several, they are columns of their own.
+    parts = {"part.synthetic.lost_prediction.visits.ward": 0.1, "part.synthetic.lost_prediction.visits.lone": 0.2}
+    parts |= {"part_low.synthetic.lost_prediction.visits.ward": 0.04}
+    assert {name: value for name, value in row.items() if name.startswith("part")} == parts
 
 
 def test_labels_of_the_person_table_alone(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
