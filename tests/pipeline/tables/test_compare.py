@@ -86,7 +86,7 @@ def test_the_worst_table_speaks_for_all() -> None:
             measured("visits", 0.4, **higher),
             measured("people", 0.8, "trtr"),
             measured("visits", 0.6, "trtr"),
-            measured("visits", 0.1, "lost_prediction", parts={"ward": Measure(0.1, 0.04), "lone": Measure(0.2)}),
+            measured("visits", 0.1, "lost_prediction", parts={"ward": Measure(0.1, 0.04, 0.16), "lone": Measure(0.2)}),
         )
     )
     row = metric_columns(found)
