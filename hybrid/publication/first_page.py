@@ -128,16 +128,17 @@ def promise(config: Mapping[str, Any], claimed: bool) -> tuple[str, ...]:
 
 def answer(verdict: Verdict) -> str:
     """Meaning of a verdict, for the person who decides."""
+    above = sentence("answer.above") if any(check.is_above_by_chance for check in verdict.checks) else ""
     match verdict.status:
         case "pass":
-            above = sentence("answer.pass.above") if any(check.is_above_by_chance for check in verdict.checks) else ""
             smaller = any(check.accepted for check in verdict.checks)
             return sentences(sentence("answer.pass"), above, sentence("answer.pass.accepted") if smaller else "")
         case "block":
             return sentences(sentence("answer.block"), *about(verdict))
         case "review":
             needed = sentence("answer.review", open=open_rules(verdict))
-            return sentences(needed, sentence("answer.review.none") if verdict.open_checks else "", *about(verdict))
+            none = sentence("answer.review.none") if verdict.open_checks else ""
+            return sentences(needed, none, *about(verdict), above)
 
 
 def about(verdict: Verdict) -> Iterator[str]:
