@@ -92,8 +92,15 @@ def first_page(verdict: Verdict, evaluation: Evaluation, facts: RunFacts | None 
         not_attacked=(*not_attacked(evaluation), *filter(None, [not_tried(verdict.checks)])),
         promise=() if facts is None else promise(facts.config, facts.private),
         unsettled=() if facts is None or verdict.status == "block" else tuple(_unsettled(facts, verdict.policy)),
-        not_for=() if verdict.status == "block" else (*unfit(verdict.open_checks), *models_to_leave(evaluation)),
+        not_for=()
+        if verdict.status == "block"
+        else (*unfit(verdict.open_checks, () if facts is None else _uses(facts)), *models_to_leave(evaluation)),
     )
+
+
+def _uses(facts: RunFacts) -> Sequence[str]:
+    """Uses that the publisher states."""
+    return (facts.config.get("publish") or {}).get("uses") or ()
 
 
 def private_page(policy: str, facts: RunFacts) -> FirstPage:

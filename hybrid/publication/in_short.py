@@ -59,7 +59,7 @@ def _fewer(facts: Mapping[str, Fact], limit: Fact) -> str:
 
 
 def _right_answers(facts: Mapping[str, Fact], limit: Fact) -> str:
-    return sentence("short.right_answers", n=facts["n"], guessing=facts["guessing"], limit=limit)
+    return sentence("short.right_answers", **{name: facts[name] for name in ("n", "most", "guessing")}, limit=limit)
 
 
 def _prediction(facts: Mapping[str, Fact], limit: Fact) -> str:  # noqa: ARG001 - as all of them
