@@ -114,6 +114,18 @@ def test_the_largest_differences_are_said_in_the_data_s_words(
     assert shown is not None and shown["columns"][0][0].name == "age" and len(shown["columns"]) <= content.MOST
 
 
+def test_the_page_of_all_tables_says_what_each_of_them_loses(full_inputs: ReportInputs, tmp_path: Path) -> None:
+    """It once named verdicts alone: what is lost stood on the pages of the tables."""
+    inputs = worst_case(full_inputs, tmp_path, linked=True)
+    found = MetricResult(
+        "lost_column", "fidelity", "synthetic", "lower", Measure(0.6, details={"said": "ward: 2 of 9"})
+    )
+    of_tables = tuple(replace(found, table=name) for name in ("visits", "drugs"))
+    text = Document(render_report(replace(inputs, evaluation=Evaluation(of_tables)), JOINT)).text
+    assert "What the tables keep and lose" in text and text.count("ward: 2 of 9") == 2
+    assert text.index("drugs", text.index("keep and lose")) < text.rindex("visits")
+
+
 def test_the_pair_that_is_said_is_the_first_of_the_pairs(full_inputs: ReportInputs) -> None:
     fell = [
         {"a": "age", "b": "ward", "train": 0.264, "table": 0.1},
@@ -184,8 +196,8 @@ def test_the_purpose_that_the_publisher_states_stands_beside_what_the_table_is_n
 ) -> None:
     lost = Verdict.of("mine 1", (check("lost columns", "review", metric="lost_column", subject="ward"),))
     for publish, status, expected in (
-        ({"uses": ["Income by ward"], "not_for": ["Prices"]}, "review", "what it is for: Income by ward."),
-        ({}, "review", "Nobody has stated what it is for (publish.uses)."),
+        ({"uses": ["Income by ward"], "not_for": ["Prices"]}, "review", "Stated use: Income by ward."),
+        ({}, "review", "No use is stated (publish.uses)."),
         ({"uses": ["Income by ward"]}, "block", ""),
     ):
         said = FACTS | {"config": {"publish": publish}}
@@ -193,7 +205,7 @@ def test_the_purpose_that_the_publisher_states_stands_beside_what_the_table_is_n
         inputs = replace(full_inputs, verdict=verdict, collected=full_inputs.collected | {"verdict": said})
         page = render_report(inputs, FIRST_PAGE)
         box = page.partition('<div class="verdict')[2].partition("</div>")[0]
-        assert (expected in box) if expected else ("what it is for" not in page)
+        assert (expected in box) if expected else ("use" not in box)
         assert ("Not for: Prices" in box) == ("not_for" in publish)
 
 

@@ -25,7 +25,7 @@ TEMPLATE = """\
 {% endif %}
 {% endmacro %}
 {% if page %}
-<div class="verdict {{ run.verdict.status }}"><span class="sign" aria-hidden="true">{{ verdict[0] }}</span><strong>{{ verdict[1]|say }}</strong><p>{{ page.answer|say }}{% for line in page.promise %}<br><b>{{ line|say }}</b>{% endfor %}{% if page.table %}<br><span class="note">{{ page.table[0]|say }}</span>{% endif %}{% if purpose %}<br>{{ _("Its publisher states what it is for: {uses}.", uses=purpose.uses|join("; ")) if purpose.uses else _("Nobody has stated what it is for (publish.uses).") }}{% endif %}</p>
+<div class="verdict {{ run.verdict.status }}"><span class="sign" aria-hidden="true">{{ verdict[0] }}</span><strong>{{ verdict[1]|say }}</strong><p>{{ page.answer|say }}{% for line in page.promise %}<br><b>{{ line|say }}</b>{% endfor %}{% if page.table %}<br><span class="note">{{ page.table[0]|say }}</span>{% endif %}{% if purpose %}<br>{{ _("Stated use: {uses}.", uses=purpose.uses|join("; ")) if purpose.uses else _("No use is stated (publish.uses).") }}{% endif %}</p>
 {% if page.unsettled or page.not_for or purpose and purpose.not_for %}
 <ul>{% for line in page.unsettled + page.not_for %}<li>{{ line|say }}</li>{% endfor %}{% for use in (purpose.not_for if purpose else ()) %}<li>{{ _("Not for: {use}", use=use) }}</li>{% endfor %}</ul>
 {% endif %}
