@@ -53,7 +53,8 @@ def test_the_data_s_own_words_stand_alone() -> None:
             "membership_trained",
             "of_100",
             56.0,
-            "The right answer is found in 81.5 of 100 cases. Up to 82.1 cannot be ruled out. Guessing finds 50. Allowed: 56.",
+            "The right answer is found in 81.5 of 100 cases. Up to 82.1 cannot be ruled out. Guessing finds 50. "
+            "Allowed: 56.",
         ),
         (
             sentence("score.high_end", score=sentence("score.reference.between", score=BETWEEN, **REFERENCE), n=-0.25),
