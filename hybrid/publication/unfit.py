@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from typing import NamedTuple
 
 from hybrid.base.sentence import sentence, sentences
@@ -40,9 +40,10 @@ NAMED = {
 def unfit(checks: Iterable[Check], uses: Iterable[str] = ()) -> Iterator[str]:
     """Sentences on uses that unmet or unjudged rules speak against, each once.
 
-    First those that the publisher states (``uses``) and that name a column which is lost.
+    First who must not have it; then the uses that the publisher states (``uses``) and that name a column which is lost.
     """
     open_ = list(checks)
+    yield from _recipients(open_)
     lost = dict.fromkeys(one.subject for one in open_ if one.metric == "lost_column" and one.subject)
     for use in uses:
         yield from (sentence("unfit.use", use=use, column=column) for column in lost if _names(use, column))
@@ -51,6 +52,10 @@ def unfit(checks: Iterable[Check], uses: Iterable[str] = ()) -> Iterator[str]:
     unknown = dict.fromkeys(check.rule for check in of_use if check.status == "not judged")
     if unknown:
         yield sentence("unfit.unknown", rules=tuple(unknown))
+
+
+def _recipients(open_: Sequence[Check]) -> Iterator[str]:
+    """Who must not have the table, where a question about people is open."""
     found = [QUESTIONS[criterion] for criterion in proven(open_)]
     asked = dict.fromkeys(criterion_of(check.metric) for check in open_)
     questions = found or [QUESTIONS[criterion] for criterion in asked if criterion is not None]

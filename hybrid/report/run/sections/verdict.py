@@ -7,12 +7,13 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 from hybrid.base.language import Language
+from hybrid.base.sentence import sentence
 from hybrid.publication.criteria import Criterion, criterion_of
-from hybrid.publication.first_page import RunFacts, first_page
+from hybrid.publication.first_page import Concern, RunFacts, concern, first_page
 from hybrid.publication.in_short import in_short
 from hybrid.publication.power import POWER, not_tried, untried_forms
 from hybrid.publication.table_facts import TableFacts
-from hybrid.publication.verdict import WORST_FIRST, Check, Standing
+from hybrid.publication.verdict import WORST_FIRST, Check, Standing, Verdict
 from hybrid.report.charts.figures import limit_chart
 from hybrid.report.run.inputs import ReportInputs
 from hybrid.report.run.sections.section import ReportedRun, Section
@@ -27,7 +28,7 @@ TEMPLATE = """\
 {% if page %}
 <div class="verdict {{ run.verdict.status }}"><span class="sign" aria-hidden="true">{{ verdict[0] }}</span><strong>{{ verdict[1]|say }}</strong><p>{{ page.answer|say }}{% for line in page.promise %}<br><b>{{ line|say }}</b>{% endfor %}{% if page.table %}<br><span class="note">{{ page.table[0]|say }}</span>{% endif %}{% if purpose %}<br>{{ _("Stated use: {uses}.", uses=purpose.uses|join("; ")) if purpose.uses else _("No use is stated (publish.uses).") }}{% endif %}</p>
 {% if page.unsettled or page.not_for or purpose and purpose.not_for %}
-<ul>{% for line in page.unsettled + page.not_for %}<li>{{ line|say }}</li>{% endfor %}{% for use in (purpose.not_for if purpose else ()) %}<li>{{ _("Not for: {use}", use=use) }}</li>{% endfor %}</ul>
+<ul>{% for line in page.not_for %}<li>{{ line|say }}</li>{% endfor %}{% for use in (purpose.not_for if purpose else ()) %}<li>{{ _("Not for: {use}", use=use) }}</li>{% endfor %}{% for line in page.unsettled %}<li>{{ line|say }}</li>{% endfor %}</ul>
 {% endif %}
 </div>
 <h3>{{ _("Risks for the people in the data") }}</h3>
@@ -75,6 +76,13 @@ TEMPLATE = """\
 """
 
 
+CONCERNS: dict[Concern, str] = {
+    "people": "review.people",
+    "unknown": "review.unknown",
+    "use": "review.use",
+    "making": "review.making",
+}
+"""Title of a review by its gravest concern."""
 VERDICTS = {"pass": ("✓", "Pass"), "review": ("!", "Review"), "block": ("✕", "Block")}
 """Sign and word of each verdict."""
 CHECKS: dict[Standing, str] = {
@@ -144,6 +152,11 @@ def _purpose(config: Mapping[str, Any]) -> dict[str, Sequence[str]]:
     return {key: said.get(key) or () for key in ("uses", "not_for")}
 
 
+def _title(verdict: Verdict) -> str:
+    found = concern(verdict) if verdict.status == "review" else None
+    return VERDICTS[verdict.status][1] if found is None else sentence(CONCERNS[found])
+
+
 def _values(inputs: ReportInputs) -> dict[str, Any]:
     if inputs.verdict is None:
         return {"page": None}
@@ -164,7 +177,7 @@ def _values(inputs: ReportInputs) -> dict[str, Any]:
         "purpose": None if facts is None or inputs.verdict.status == "block" else _purpose(facts.config),
         "not_attacked": [line for line in page.not_attacked if not n_forms or line != not_tried(inputs.verdict.checks)],
         "n_forms": n_forms,
-        "verdict": VERDICTS[inputs.verdict.status],
+        "verdict": (VERDICTS[inputs.verdict.status][0], _title(inputs.verdict)),
         "signs": CHECKS,
         "lights": LIGHTS,
         "criteria": CRITERIA,
