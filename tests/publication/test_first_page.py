@@ -15,7 +15,7 @@ from hybrid.evaluation import REGISTRY
 from hybrid.evaluation.measure import Evaluation, Measure, MetricResult, NotComputable
 from hybrid.protect import ProtectOptions, protect
 from hybrid.publication.criteria import QUESTIONS, criterion_of
-from hybrid.publication.first_page import RunFacts, answer, first_page, not_attacked
+from hybrid.publication.first_page import RunFacts, answer, concern, first_page, not_attacked, open_rules
 from hybrid.publication.gate import LIKE_FOLDS, judge
 from hybrid.publication.lamps import OF_THE_MOST_EXPOSED, AttackFinding, Lamp, lamps
 from hybrid.publication.policy import load_policy, packaged_policies
@@ -461,7 +461,7 @@ VERDICTS = [
 
 
 def test_the_answer_counts_what_is_open() -> None:
-    assert re.findall(r"\d+", answer(VERDICTS[3])) == ["2", "1"]
+    assert re.findall(r"\d+", answer(VERDICTS[3])) == ["2", "2", "1"]  # About people; of all, not met and not judged.
     assert [not re.search(r"\d", answer(verdict)) for verdict in VERDICTS[:2]] == [True, True]
     assert len({answer(verdict) for verdict in VERDICTS}) == len(VERDICTS)
     assert "must not leave" in answer(VERDICTS[2])
