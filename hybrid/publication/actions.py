@@ -95,8 +95,10 @@ class Action:
         return _WAYS[self.name].protects
 
     def words(self, language: Language = ENGLISH) -> str:
-        """Such as "larger groups (anonymize.k: 10)"."""
-        return language.say("{action:own} ({line})", action=self.name, line=self.line)
+        """Such as "larger groups (anonymize.k: 10)"; it says so where people are less protected by it."""
+        if self.protects:
+            return language.say("{action:own} ({line})", action=self.name, line=self.line)
+        return language.say("{action:own} ({line}), which protects people less", action=self.name, line=self.line)
 
     def to_json(self) -> dict[str, Any]:
         return asdict(self)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass
-from typing import Any
+from typing import Any, Literal
 
 from hybrid.anonymize.result import AnonymizationResult
 from hybrid.base.sentence import Fact, sentence, sentences
@@ -92,8 +92,15 @@ def first_page(verdict: Verdict, evaluation: Evaluation, facts: RunFacts | None 
         not_attacked=(*not_attacked(evaluation), *filter(None, [not_tried(verdict.checks)])),
         promise=() if facts is None else promise(facts.config, facts.private),
         unsettled=() if facts is None or verdict.status == "block" else tuple(_unsettled(facts, verdict.policy)),
-        not_for=() if verdict.status == "block" else (*unfit(verdict.open_checks), *models_to_leave(evaluation)),
+        not_for=()
+        if verdict.status == "block"
+        else (*unfit(verdict.open_checks, () if facts is None else _uses(facts)), *models_to_leave(evaluation)),
     )
+
+
+def _uses(facts: RunFacts) -> Sequence[str]:
+    """Uses that the publisher states."""
+    return (facts.config.get("publish") or {}).get("uses") or ()
 
 
 def private_page(policy: str, facts: RunFacts) -> FirstPage:
@@ -130,35 +137,59 @@ def answer(verdict: Verdict) -> str:
     """Meaning of a verdict, for the person who decides."""
     match verdict.status:
         case "pass":
-            above = sentence("answer.pass.above") if any(check.is_above_by_chance for check in verdict.checks) else ""
-            smaller = any(check.accepted for check in verdict.checks)
-            return sentences(sentence("answer.pass"), above, sentence("answer.pass.accepted") if smaller else "")
+            accepts = any(check.accepted for check in verdict.checks)
+            smaller = sentence("answer.pass.accepted") if accepts else ""
+            return sentences(sentence("answer.pass"), *about(verdict), smaller)
         case "block":
             return sentences(sentence("answer.block"), *about(verdict))
         case "review":
-            needed = sentence("answer.review", open=open_rules(verdict))
-            return sentences(needed, sentence("answer.review.none") if verdict.open_checks else "", *about(verdict))
+            return sentences(*about(verdict), sentence("answer.review", open=open_rules(verdict)))
+
+
+Concern = Literal["people", "unknown", "use", "making"]
+"""Subject of a review: a leak beyond chance, a rule about people without one, what the table keeps, how it was made."""
+
+
+def concern(verdict: Verdict) -> Concern | None:
+    """The gravest concern of a verdict; None where every rule is met."""
+    people, use, making = _open_of(verdict)
+    if people:
+        return "people" if proven(people) else "unknown"
+    if use:
+        return "use"
+    return "making" if making else None
 
 
 def about(verdict: Verdict) -> Iterator[str]:
-    """Sentence on what is not met, a risk for people or a useless table: readers decide differently on these."""
-    failed = [check for check in verdict.open_checks if check.status != "not judged"]
-    risks = [check for check in failed if _is_about_people(check)]
-    people = len(risks)
-    use = sum(check.metric in REGISTRY and not _is_about_people(check) for check in failed)
-    if failed and use == len(failed):
-        yield sentence("not_met.use.all")
-    elif failed and people == len(failed):
-        yield sentence("not_met.people.all")
-    elif people and use:
-        yield sentence("not_met.both", n=people, use=use)
-    elif people or use:
-        yield sentence("not_met.people" if people else "not_met.use", n=people or use)
-    known = [(check.excess[0], check.limit) for check in risks if check.excess is not None and check.limit is not None]
-    if sure := sum(map(len, proven(risks).values())):
-        yield sentence("beyond_chance", n=sure)
-    elif known and len(known) == people:
-        yield sentence("beyond_chance.none")
+    """Sentences on the people in the data, and then on the use: readers decide differently on these."""
+    people, use, making = _open_of(verdict)
+    above = sum(check.is_above_by_chance for check in verdict.checks if _is_about_people(check))
+    unjudged = sum(check.status == "not judged" for check in people)
+    if sure := sum(map(len, proven(people).values())):
+        yield sentence("people.proven", n=sure)
+    elif len(people) > unjudged:
+        yield sentence("people.not_met", n=len(people) - unjudged)
+    elif unjudged:
+        yield sentence("people.unjudged", n=unjudged)
+    elif above:
+        yield sentence("people.above", n=above)
+    elif any(_is_about_people(check) and check.applies for check in verdict.checks):
+        yield sentence("people.none")
+    if use:
+        yield sentence("use.open", n=len(use))
+    if making and verdict.status == "review":
+        yield sentence("making.open", n=len(making))
+
+
+def _open_of(verdict: Verdict) -> tuple[list[Check], list[Check], list[Check]]:
+    """Open rules: about people, about what the table keeps, and about how it was made."""
+    people = [check for check in verdict.open_checks if _is_about_people(check)]
+    others = [check for check in verdict.open_checks if not _is_about_people(check)]
+    return (
+        people,
+        [one for one in others if one.metric in REGISTRY],
+        [one for one in others if one.metric not in REGISTRY],
+    )
 
 
 def _is_about_people(check: Check) -> bool:

@@ -30,9 +30,8 @@ if TYPE_CHECKING:
 
 
 TOO_FEW = (
-    "what the table is used for is lost, too, and settings that help one mostly hurt the other: more people help both, "
-    "and so does the role excluded for columns that users do not need; `hybrid tune` tries a smaller sample in smaller "
-    "leaves"
+    "other settings trade what the table keeps against what it gives away: use more people, give columns that nobody "
+    "needs the role excluded, or let `hybrid tune` try"
 )
 """Hint where an attacker who repeats the process finds too much of a table that already loses too much."""
 _ORDINALS = ("first", "second", "third", "fourth", "fifth", "sixth", "seventh", "eighth", "ninth", "tenth")

@@ -162,7 +162,10 @@ def _lamp(criterion: Criterion, checks: Sequence[Check]) -> Lamp:
     counted = {about: check for about, check in groups.items() if check not in distances}
     # No leak of one kind is no answer where another kind decides.
     if _status(distances) not in ("review", "block") or _status(tuple(counted.values())) in ("review", "block"):
-        answers = _found(counted) + answers
+        found = _found(counted)
+        if found == [sentence("leak.none")] and any(check.is_above_by_chance for check in distances):
+            found = [sentence("leak.no_copies")]
+        answers = found + answers
     if any(check.status in ("review", "block") and _keeps_away(check) for check in measured):
         answers.append(sentence("leak.keeps_away"))
     if any(check.excess is None for check in asked):

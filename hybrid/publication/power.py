@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Self
 from pydantic import AfterValidator, Field
 
 from hybrid.base.options import Options
-from hybrid.base.sentence import Fact, sentence, sentences
+from hybrid.base.sentence import Fact, Sentence, sentence, sentences
 from hybrid.evaluation.attacks.vulnerability import RANKINGS
 from hybrid.evaluation.engine.intervals import share_interval
 from hybrid.evaluation.planted_leaks import LEAKS, LeakName, not_planted
@@ -187,10 +187,15 @@ def _accepted(check: Check, kind: LeakName, size: float, small: SmallTable | Non
 def accepted_sentences(checks: Iterable[Check]) -> Iterator[str]:
     """Leaks that cannot be excluded, and that the policy accepts that; none of a table that must not leave."""
     checks = list(checks)
-    leaks = [check.accepted for check in checks if check.accepted]
+    leaks = [_without_ways(check.accepted) for check in checks if check.accepted]
     if leaks and not any(check.status == "block" for check in checks):
         yield sentence("accepted.leaks", leaks=sentences(*leaks, between="further"))
         yield sentence("accepted.why")
+
+
+def _without_ways(leak: str) -> str:
+    """A leak without what its people were chosen by, which its check says."""
+    return str(leak.facts["leak"]) if isinstance(leak, Sentence) and leak.template == "leak.by" else leak
 
 
 def _check(leaks: Sequence[LeakTrials], power: Power) -> Check:

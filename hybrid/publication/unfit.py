@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+import re
+from collections.abc import Iterable, Iterator, Sequence
 from typing import NamedTuple
 
 from hybrid.base.sentence import sentence, sentences
@@ -36,14 +37,25 @@ NAMED = {
 """The same where the check names the columns or the group that it is about: templates."""
 
 
-def unfit(checks: Iterable[Check]) -> Iterator[str]:
-    """Sentences on uses that unmet or unjudged rules speak against, each once."""
+def unfit(checks: Iterable[Check], uses: Iterable[str] = ()) -> Iterator[str]:
+    """Sentences on uses that unmet or unjudged rules speak against, each once.
+
+    First who must not have it; then the uses that the publisher states (``uses``) and that name a column which is lost.
+    """
     open_ = list(checks)
+    yield from _recipients(open_)
+    lost = dict.fromkeys(one.subject for one in open_ if one.metric == "lost_column" and one.subject)
+    for use in uses:
+        yield from (sentence("unfit.use", use=use, column=column) for column in lost if _names(use, column))
     of_use = [check for check in open_ if (check.metric or check.rule) in UNFIT]
     yield from dict.fromkeys(_unfit(check) for check in of_use if check.status != "not judged")
     unknown = dict.fromkeys(check.rule for check in of_use if check.status == "not judged")
     if unknown:
         yield sentence("unfit.unknown", rules=tuple(unknown))
+
+
+def _recipients(open_: Sequence[Check]) -> Iterator[str]:
+    """Who must not have the table, where a question about people is open."""
     found = [QUESTIONS[criterion] for criterion in proven(open_)]
     asked = dict.fromkeys(criterion_of(check.metric) for check in open_)
     questions = found or [QUESTIONS[criterion] for criterion in asked if criterion is not None]
@@ -83,6 +95,10 @@ def models_to_leave(evaluation: Evaluation) -> Iterator[str]:
     for one in model_conclusions(evaluation):
         if 2 * one.kept < one.coefficients:
             yield sentence("unfit.models", found=one.sentence)
+
+
+def _names(use: str, column: str) -> bool:
+    return re.search(rf"(?<!\w){re.escape(column)}(?!\w)", use, re.IGNORECASE) is not None
 
 
 def _unfit(check: Check) -> str:

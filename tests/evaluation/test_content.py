@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 import pandas as pd
 import pytest
@@ -153,6 +155,19 @@ def test_as_many_values_of_other_rows_are_not_said_to_be_another_number() -> Non
     said = str(measured("lost_column", of(1000), of(1000), of(2000)).details["said"])
     assert said == "plz: 300 different values as before, but of other rows"
     assert catalogue("de").say(said) == "plz: 300 verschiedene Werte wie zuvor, aber in anderen Zeilen"
+
+
+def test_a_column_of_rare_values_is_not_said_by_the_share_of_all_rare_values() -> None:
+    """A postcode that had 8 values instead of 500 was once said to have 100.0 % rare values instead of 99.6 %."""
+    rng = np.random.default_rng(1)
+
+    def of(codes: np.ndarray[Any, Any], rest: int) -> Table:
+        return small([(f"{code}", 1) for code in codes] + [(None, 1)] * rest, *COLUMNS[:2])
+
+    many = rng.permutation(np.repeat(np.arange(1000, 1300), 3))
+    few = rng.permutation(np.repeat(np.arange(2000, 2008), 110))
+    said = str(measured("lost_column", of(many, 60), of(many, 60), of(few, 0)).details["said"])
+    assert said == "plz: number of different values 8 instead of 300"
 
 
 def test_other_codes_of_the_same_region_are_no_loss() -> None:

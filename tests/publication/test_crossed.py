@@ -73,7 +73,7 @@ def test_a_small_table_passes_with_the_words_what_cannot_be_excluded() -> None:
     assert verdict.status == "pass"
     assert [check.accepted for check in checks] == ["1 % copied rows", "noisy copies of everybody in one group"]
     said = " ".join(accepted_sentences(checks))
-    assert "Smaller leaks cannot be excluded: 1 % copied rows; noisy copies of everybody in one group." in said
+    assert "These checks may miss smaller leaks: 1 % copied rows; noisy copies of everybody in one group." in said
     assert "fewer than 1,000 people: so few people show little" in checks[0].message
     assert "cannot be excluded" in answer(verdict)
     strict = Verdict.of("own 1", tuple(power_checks(policy(small_tables=[]), power)))

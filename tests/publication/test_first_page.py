@@ -15,7 +15,7 @@ from hybrid.evaluation import REGISTRY
 from hybrid.evaluation.measure import Evaluation, Measure, MetricResult, NotComputable
 from hybrid.protect import ProtectOptions, protect
 from hybrid.publication.criteria import QUESTIONS, criterion_of
-from hybrid.publication.first_page import RunFacts, answer, first_page, not_attacked
+from hybrid.publication.first_page import RunFacts, answer, concern, first_page, not_attacked, open_rules
 from hybrid.publication.gate import LIKE_FOLDS, judge
 from hybrid.publication.lamps import OF_THE_MOST_EXPOSED, AttackFinding, Lamp, lamps
 from hybrid.publication.policy import load_policy, packaged_policies
@@ -244,8 +244,9 @@ def test_a_pass_says_whether_an_attack_measured_more_than_is_allowed() -> None:
     inside, chance = (judged("singling_out", (-0.02, high), 0.01) for high in (0.03, 0.06))
     assert (inside.standing, chance.standing) == ("not ruled out", "not ruled out")
     said = [answer(Verdict.of("p", checks)) for checks in ((inside,), (inside, chance))]
-    assert said[0] == "Every rule of the policy is met."
-    assert said[1] == f"{said[0]} Some attacks measured more than is allowed. With so few people that may be chance."
+    met = "Every rule of the policy is met."
+    assert said[0] == f"{met} No leak larger than the policy allows was found."
+    assert said[1] == (f"{met} No leak was proven. 1 test measured more than the policy allows, which may be chance.")
 
 
 def test_the_verdict_says_by_how_many_rules_a_leak_is_more_than_chance() -> None:
@@ -256,13 +257,13 @@ def test_the_verdict_says_by_how_many_rules_a_leak_is_more_than_chance() -> None
     def said(*checks: Check) -> str:
         return answer(Verdict.of("p", checks))
 
-    end = ", beyond chance, a larger leak than the policy allows."
-    assert said(open_, use).endswith(f"None of the rules about people shows{end}")
-    assert said(sure, open_).endswith(f"1 of the rules about people shows{end}")
+    end = "a larger leak than the policy allows, beyond chance."
+    assert said(open_, use).startswith("People may be at risk: 1 rule about them is not met. The table is not good")
+    assert said(sure, open_).startswith(f"People are at risk: 1 rule about them shows {end}")
     assert said(sure, judged("linkability", (0.01, 0.2), 0.002, "block")).endswith(
-        f"2 of the rules about people show{end}"
+        f"People are at risk: 2 rules about them show {end}"
     )
-    assert "beyond chance" not in said(use)
+    assert "at risk" not in said(use) and "leak" not in said(use)
 
 
 def test_near_copies_are_counted_and_explained() -> None:
@@ -460,7 +461,7 @@ VERDICTS = [
 
 
 def test_the_answer_counts_what_is_open() -> None:
-    assert re.findall(r"\d+", answer(VERDICTS[3])) == ["2", "1"]
+    assert re.findall(r"\d+", answer(VERDICTS[3])) == ["2", "2", "1"]  # About people; of all, not met and not judged.
     assert [not re.search(r"\d", answer(verdict)) for verdict in VERDICTS[:2]] == [True, True]
     assert len({answer(verdict) for verdict in VERDICTS}) == len(VERDICTS)
     assert "must not leave" in answer(VERDICTS[2])
@@ -537,28 +538,42 @@ def test_people_who_are_alone_are_not_said_to_look_alike() -> None:
 def test_a_release_that_repeats_more_people_than_the_judged_tables_is_about_people() -> None:
     checks = [Check(f"{LIKE_FOLDS}: exact copies of people", "review", "found"), check("tstr", "review", None)]
     text = answer(Verdict.of("p", tuple(checks)))
-    assert "1 rule is about risks for the people in the data, and 1 about what the table is good for." in text
-    assert "chance" not in text
+    assert text.startswith(
+        "People may be at risk: 1 rule about them is not met. The table is not good for everything: 1 "
+    )
+    assert "chance" not in text and concern(Verdict.of("p", tuple(checks))) == "unknown"
 
 
 @pytest.mark.parametrize(
-    ("metrics", "expected"),
+    ("metrics", "people", "use", "making"),
     [
-        (["singling_out", "membership"], "All that is not met is about risks for the people in the data."),
-        (["tstr", "lost_column"], "All that is not met is about what the table is good for."),
-        (
-            ["tstr", "lost_column", "membership"],
-            "Of what is not met, 1 rule is about risks for the people in the data, "
-            "and 2 about what the table is good for.",
-        ),
-        ([None, "tstr"], "Of what is not met, 1 rule is about what the table is good for."),
-        ([None, "membership"], "Of what is not met, 1 rule is about risks for the people in the data."),
-        ([None], ""),
+        (["singling_out", "membership"], 2, 0, 0),
+        (["tstr", "lost_column"], 0, 2, 0),
+        (["tstr", "lost_column", "membership"], 1, 2, 0),
+        ([None, "tstr"], 0, 1, 1),
+        ([None, "membership"], 1, 0, 1),
+        ([None], 0, 0, 1),
     ],
 )
 @pytest.mark.parametrize("status", ["review", "block"])
-def test_what_is_not_met_is_about_people_or_about_use(metrics: list[str | None], expected: str, status: Any) -> None:
-    checks = [Check(str(name), status, "found", metric=name) for name in metrics]
-    verdict = Verdict.of("p", (*checks, check("inference", "not judged", None), check("discriminator")))
+def test_what_is_not_met_is_about_people_or_about_use(
+    metrics: list[str | None], people: int, use: int, making: int, status: Any
+) -> None:
+    verdict = Verdict.of("p", tuple(Check(str(name), status, "found", metric=name) for name in metrics))
     assert verdict.status == status
-    assert answer(verdict).partition("forbids ")[2].partition(".")[2].strip() == expected
+    said = answer(verdict)
+    assert ("People may be at risk" in said) is (people > 0) and (f"{people} rule" in said or not people)
+    assert ("not good for everything" in said) is (use > 0) and (f"{use} rule" in said or not use)
+    assert ("how the table was made" in said) is (making > 0 and status == "review")
+    assert concern(verdict) == ("unknown" if people else "use" if use else "making")
+
+
+def test_a_question_about_people_that_was_not_answered_comes_before_all() -> None:
+    checks = check("lost_column", "review", None), check("inference", "not judged", None)
+    verdict = Verdict.of("p", checks)
+    said = answer(verdict)
+    assert said.startswith("Whether people are at risk is not known: 1 rule about them could not be judged.")
+    assert said.endswith("You decide: release it, and to whom, or refuse. " + open_rules(verdict))
+    assert concern(verdict) == "unknown" and concern(Verdict.of("p", (check("discriminator"),))) is None
+    first = first_page(verdict, Evaluation(())).not_for[0]
+    assert first.startswith("Do not put the table on the internet")

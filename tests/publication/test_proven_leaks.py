@@ -72,7 +72,7 @@ def test_the_check_names_the_rules_and_the_page_says_what_they_are_about() -> No
     )
     page = first_page(verdict, Evaluation(()))
     assert page.answer.startswith("This table must not leave") and page.not_for == ()
-    assert "2 of the rules about people show, beyond chance" in page.answer
+    assert "People are at risk: 2 rules about them show a larger leak" in page.answer
     german = catalogue("de")
     for text in (check.message, check.hint, TOGETHER):
         assert german.own(text) != text

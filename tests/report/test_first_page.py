@@ -15,8 +15,10 @@ import pytest
 from hybrid.base.language import catalogue, languages
 from hybrid.evaluation.measure import Evaluation, Measure, MetricResult
 from hybrid.jobs.report_inputs import two_pages
+from hybrid.publication.table_facts import TableFacts
 from hybrid.publication.verdict import Check, Verdict
 from hybrid.report import ReportInputs, compare_tables, render_report
+from hybrid.report.charts.figures import column_chart
 from hybrid.report.run.sections import DETAILS, FIRST_PAGE, JOINT, SECTIONS, content, rows
 from hybrid.report.run.sections import verdict as verdict_section
 from hybrid.table import Kind, Table
@@ -41,6 +43,8 @@ TABLES = """[...document.querySelectorAll("table")].filter(one => one.getBoundin
     .map(one => one.closest("section").id)"""
 SHEETS = re.compile(rb"/Type\s*/Page\b")
 TO_DETAILS = "report-details.html", "All checks, figures and the method"
+FACTS = {"owner": "nobody yet", "table": TableFacts(5000, 1500, 3500, 4, ("number",), ("age",), ("ward",))}
+"""Of the run, for the section of the verdict."""
 LONG = (
     "Of 1,000 people in the data an attacker finds 34 more than of people who are not in it, and 30 are allowed. " * 2
 )
@@ -110,6 +114,18 @@ def test_the_largest_differences_are_said_in_the_data_s_words(
     assert shown is not None and shown["columns"][0][0].name == "age" and len(shown["columns"]) <= content.MOST
 
 
+def test_the_page_of_all_tables_says_what_each_of_them_loses(full_inputs: ReportInputs, tmp_path: Path) -> None:
+    """It once named verdicts alone: what is lost stood on the pages of the tables."""
+    inputs = worst_case(full_inputs, tmp_path, linked=True)
+    found = MetricResult(
+        "lost_column", "fidelity", "synthetic", "lower", Measure(0.6, details={"said": "ward: 2 of 9"})
+    )
+    of_tables = tuple(replace(found, table=name) for name in ("visits", "drugs"))
+    text = Document(render_report(replace(inputs, evaluation=Evaluation(of_tables)), JOINT)).text
+    assert "What the tables keep and lose" in text and text.count("ward: 2 of 9") == 2
+    assert text.index("drugs", text.index("keep and lose")) < text.rindex("visits")
+
+
 def test_the_pair_that_is_said_is_the_first_of_the_pairs(full_inputs: ReportInputs) -> None:
     fell = [
         {"a": "age", "b": "ward", "train": 0.264, "table": 0.1},
@@ -144,6 +160,69 @@ def test_pictures_say_what_they_do_not_show(full_inputs: ReportInputs, real: Tab
     replaced = few.collected | {"protection": {"min_count": 9, "columns": ["age: replaced"], "private": []}}
     inputs = replace(full_inputs, collected=replaced)
     assert "The bars, too, are without values that fewer than 9 people have" in first(inputs).text
+
+
+def test_columns_that_differ_as_chance_does_are_said_to(
+    full_inputs: ReportInputs, real: Table, synthetic: Table
+) -> None:
+    """A table equal to its source once had "columns that differ most" like any other."""
+    note = "None of these columns differs more from the training records than the real people kept apart do."
+    moved = replace(synthetic, frame=synthetic.frame.assign(age=synthetic.frame["age"] + 25))
+    for table, control, expected in ((real, synthetic, True), (moved, real, False)):
+        compared = compare_tables(real, table, control)
+        views = tuple(replace(one, distance=max(one.distance or 0.0, 0.001)) for one in compared.columns)
+        page = first(replace(full_inputs, comparison=replace(compared, columns=views)))
+        assert (note in page.text) == expected
+
+
+def test_a_picture_has_the_unit_of_its_column_and_says_that_its_axis_is_logarithmic(
+    full_inputs: ReportInputs, table_of: Callable[..., Table], real: Table, synthetic: Table
+) -> None:
+    publish = {"columns": {"income": {"unit": "EUR"}}}
+    said = FACTS | {"config": {"publish": publish}}
+    moved = replace(synthetic, frame=synthetic.frame.assign(income=synthetic.frame["income"] * 3))
+    compared = compare_tables(real, moved, real.take(np.arange(700)))
+    page = first(replace(full_inputs, comparison=compared, collected=full_inputs.collected | {"verdict": said}))
+    assert "income (EUR)" in re.sub(r"\s+", " ", page.text)
+    wide, even = ([10.0**step for step in np.linspace(0, 5, 600)], list(np.linspace(0, 5, 600)))
+    for values, marked in ((wide, True), (even, False)):
+        table = table_of({"cost": (Kind.DECIMAL, values)})
+        chart = column_chart(compare_tables(table, table).columns[0])
+        assert ("logarithmic axis" in chart) == marked
+
+
+def test_the_purpose_that_the_publisher_states_stands_beside_what_the_table_is_not_for(
+    full_inputs: ReportInputs,
+) -> None:
+    lost = Verdict.of("mine 1", (check("lost columns", "review", metric="lost_column", subject="ward"),))
+    for publish, status, expected in (
+        ({"uses": ["Income by ward"], "not_for": ["Prices"]}, "review", "Stated use: Income by ward."),
+        ({}, "review", "No use is stated (publish.uses)."),
+        ({"uses": ["Income by ward"]}, "block", ""),
+    ):
+        said = FACTS | {"config": {"publish": publish}}
+        verdict = replace(lost, status=status)
+        inputs = replace(full_inputs, verdict=verdict, collected=full_inputs.collected | {"verdict": said})
+        page = render_report(inputs, FIRST_PAGE)
+        box = page.partition('<div class="verdict')[2].partition("</div>")[0]
+        assert (expected in box) if expected else ("use" not in box)
+        assert ("Not for: Prices" in box) == ("not_for" in publish)
+
+
+def test_the_rules_shown_first_are_about_different_questions() -> None:
+    """A copied table once was shown by six rules about distances, and none about secrets."""
+    metrics = ["dcr_share", "nndr_share", "authenticity", "hitting_rate", "linkability", "inference", "membership"]
+    checks = tuple(check(f"check of {name}", "block", metric=name, excess=(0.3, 0.4), limit=0.01) for name in metrics)
+    page = first(ReportInputs("run", MADE, "", verdict=Verdict.of("mine 1", checks)))
+    assert "Why the table must not leave" in page.text and "What a person must look at" not in page.text
+    shown = re.findall(r"check of (\w+?)Of", page.text)
+    assert shown[:4] == ["dcr_share", "linkability", "inference", "membership"]
+
+
+def test_what_to_try_is_said_once_where_it_is_the_same() -> None:
+    checks = tuple(check(f"rule {number}", "review") for number in range(3))
+    page = first(ReportInputs("run", MADE, "", verdict=Verdict.of("mine 1", checks)))
+    assert page.text.count("larger leaves (min_leaf of cart)") == 1 and page.text.count("as above") == 2
 
 
 @dataclass

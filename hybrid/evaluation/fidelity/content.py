@@ -19,7 +19,7 @@ from hybrid.evaluation.engine.intervals import quantile, simultaneous
 from hybrid.evaluation.families import fidelity
 from hybrid.evaluation.measure import Measure, NotComputable, Outcome
 from hybrid.table import Table
-from hybrid.table.cells import PeopleGroups, in_column, people_groups
+from hybrid.table.cells import RARE_TOGETHER, PeopleGroups, in_column, people_groups
 from hybrid.table.persons import n_persons
 
 FEWEST_SHARE = 0.05
@@ -27,6 +27,8 @@ FEWEST_SHARE = 0.05
 
 
 STILL = "still"
+MOSTLY = 0.5
+"""Share of the rows beyond which a column is mostly rare values."""
 SHOWN, PERCENT = 5.0, " %"
 """Points by which a share differs between groups, at least, to stand for a link; and its unit."""
 
@@ -55,12 +57,18 @@ class _Figure(NamedTuple):
 
 
 def column_in_words(context: Context, name: str) -> str | None:
-    """The group of a column whose share changed most; None where no group is large enough, empty where none changed."""
+    """The group of a column whose share changed most; empty where none changed.
+
+    None where no group is large enough, or where it is that of all rare values and holds most rows: its share says
+    little of a column whose values are nearly all rare.
+    """
     groups = _groups(context, name)
     if groups is None:
         return None
     real, there = (_shares(groups, side) for side in (context.train, context.table))
     at = int(np.argmax(np.abs(real - there)))
+    if groups.labels[at] == RARE_TOGETHER and real[at] > MOSTLY:
+        return None
     percent = told_apart(100 * float(there[at]), 100 * float(real[at]), 0)
     if percent[0] == percent[1]:
         return ""

@@ -80,7 +80,7 @@ class _Page:
             "Differential privacy": map(self.say, self.about.page.promise),
             f"Made on {statement.made_on}": map(self.say, statement.made),
             "Real records behind it": (self.own(statement.source),),
-            "For": map(self.own, statement.uses),
+            "For": ("; ".join(map(self.own, statement.uses)),),
             "Limits of use": map(self.own, statement.limits_of_use),
             "Verdict" if not self.about.private else "Decision": (self.say(statement.decision),),
         }
@@ -126,7 +126,7 @@ class _Page:
         else:
             address = "" if url in (None, said.license) else f" ({url})"
             yield f"- {self.say('Licence')}: {plain(said.license)}{address}"
-        yield f"- {self.say('Publisher')}: {self._party(said.publisher)}"
+        yield f"- {self.say('Publisher')}: {self._party(self.about.publisher)}"
         yield f"- {self.say('Contact')}: {self._party(said.contact)}"
 
     def _party(self, party: PartyOptions | None) -> str:

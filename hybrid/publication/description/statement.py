@@ -13,7 +13,6 @@ from typing import Any
 from hybrid.base.sentence import Sentence, sentence
 from hybrid.publication.certificate import Acceptance
 from hybrid.publication.description.description import Description
-from hybrid.publication.unfit import unfit
 from hybrid.table.write import DIGITAL_SOURCE_TYPES
 
 SINGLE_PEOPLE = "Do not draw conclusions about a single person from a row."
@@ -60,7 +59,7 @@ class Statement:
             made_on=about.date,
             source=said.source or _UNKNOWN_SOURCE,
             uses=said.uses or ((_LARGE_GROUPS if about.private else _GROUPS),),
-            limits_of_use=(SINGLE_PEOPLE, *(f"Not for: {use}" for use in said.not_for), *unfit(about.unmet)),
+            limits_of_use=(SINGLE_PEOPLE, *(f"Not for: {use}" for use in said.not_for), *about.page.not_for),
             decision=about.page.answer,
             rules=tuple({"rule": one.rule, "status": one.status, "found": one.message} for one in about.unmet),
             accepted=tuple(_accepted(one) for one in about.acceptances),

@@ -14,6 +14,7 @@ from hybrid.publication.dossier.source import DossierSource, Fact
 from hybrid.publication.guarantee import WHITE_BOX
 from hybrid.publication.lamps import Lamp
 from hybrid.publication.nature import made as made_words
+from hybrid.publication.policy import NO_OWNER
 from hybrid.publication.power import POWER, accepted_sentences, not_tried
 from hybrid.publication.private_words import NOT_COMPARED, NOT_PUBLISHED
 from hybrid.publication.private_words import account as account_words
@@ -311,8 +312,11 @@ def guarantee(source: DossierSource) -> Iterator[Fact]:
 def decisions(source: DossierSource) -> Iterator[Fact]:
     """Policy, decision, approvals, draw."""
     policy, where = source.content["policy"], source.where("policy")
-    about = {"policy": f"{policy['name']} {policy['version']}", "owner": policy["owner"]}
-    yield Fact(sentence("dossier.policy", **about), where)
+    name, owner = f"{policy['name']} {policy['version']}", policy["owner"]
+    if owner.startswith(NO_OWNER):
+        yield Fact(sentence("limits.no_owner", policy=name), where)
+    else:
+        yield Fact(sentence("dossier.policy", policy=name, owner=owner), where)
     yield Fact(sentence("dossier.approvals", n=policy["approvals"]), where)
     if source.is_release or not source.is_dp:
         yield Fact(source.summary["answer"], source.where("summary.answer"))

@@ -96,7 +96,20 @@ def _histogram(view: ColumnView, language: Language) -> Markup:
         steps += f"V{level:.1f}H{starts[at + 1]:.1f}"
     parts += [svg.path(steps + f"V{height:.1f}", "synthetic-line"), svg.line(left, height, right, height, "axis")]
     parts += _ticks([language.number(edge) for edge in cells.edges], left, unit, height)
-    return svg.figure(WIDTH, height + 18, parts, language.say(f"{view.name}: distribution, real and synthetic"))
+    below = 18.0
+    if _widens(cells.edges):
+        below = 32.0
+        parts.append(svg.text(right, height + 28, language.say("logarithmic axis"), "tick", text_anchor="end"))
+    return svg.figure(WIDTH, height + below, parts, language.say(f"{view.name}: distribution, real and synthetic"))
+
+
+def _widens(edges: Sequence[str]) -> bool:
+    """Whether bounds at equal distances on the axis are numbers farther and farther apart."""
+    try:
+        steps = np.diff([float(edge.replace(",", "")) for edge in edges])
+    except ValueError:  # dates and times
+        return False
+    return len(steps) > 1 and bool((steps[1:] > 1.2 * steps[0]).any())
 
 
 def _ticks(edges: Sequence[str], left: float, unit: float, y: float) -> list[str]:

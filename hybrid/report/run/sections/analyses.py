@@ -16,6 +16,8 @@ MOST = 60
 """Estimates shown: all of models, then means and shares that differ most."""
 MOST_GROUPS = 30
 """Groups shown: those of the lowest overlap."""
+_OF_COLUMN = " ~ 1"
+"""End of the formula of a mean or a share."""
 CHANCE = 1.96
 """Standard errors beyond which 5 in 100 differences lie by chance."""
 TEMPLATE = """\
@@ -37,24 +39,24 @@ TEMPLATE = """\
 
 
 def first_page_lines(evaluation: Evaluation) -> Iterator[tuple[str, str]]:
-    """Lines for the page that people decide by: one for each model, and two; none where no estimates were compared."""
+    """Lines for the page that people decide by: one for each model, and the mean or share that differs most.
+
+    None where no estimates were compared.
+    """
     found = synthetic_measure(evaluation, "interval_overlap")
     if found is None:
         return
     yield from (("Conclusions", one.sentence) for one in model_conclusions(evaluation))
-    overlap = sentence("analyses.intervals", n=round(100 * found.value))
-    if found.reference is not None:
-        overlap = sentence("analyses.intervals.control", found=overlap, n=round(100 * found.reference))
-    yield "Intervals", overlap
-    yield "Estimate", _worst(max(found.details["estimates"], key=lambda one: abs(one["difference"])))
+    of_columns = [one for one in found.details["estimates"] if one["analysis"].endswith(_OF_COLUMN)]
+    known = [one for one in of_columns if one["table"] is not None and one["real"] is not None]
+    if known:
+        yield "Estimate", _said(max(known, key=lambda one: abs(one["difference"])))
 
 
-def _worst(estimate: Mapping[str, Any]) -> str:
-    analysis, name, by = _plain(estimate["analysis"]), estimate["name"], f"{abs(estimate['difference']):.1f}"
-    column = analysis.removesuffix(" ~ 1")
-    if column == analysis:
-        return sentence("analyses.of_model", model=analysis, name=name, n=by)
-    return sentence("analyses.of_column", column=column, name=name, n=by)
+def _said(estimate: Mapping[str, Any]) -> str:
+    column = _plain(estimate["analysis"].removesuffix(_OF_COLUMN))
+    facts = {"n": estimate["table"][0], "real": estimate["real"][0]}
+    return sentence("analyses.of_column", column=column, name=estimate["name"], **facts)
 
 
 def _plain(analysis: str) -> str:

@@ -15,6 +15,7 @@ from hybrid.report.run.metrics import synthetic_measure
 from hybrid.report.run.sections.analyses import first_page_lines
 from hybrid.report.run.sections.protection import ANCHOR as PROTECTION
 from hybrid.report.run.sections.section import Section
+from hybrid.report.run.sections.verdict import ANCHOR as VERDICT
 from hybrid.report.side_by_side import ColumnView
 
 MOST = 5
@@ -34,9 +35,11 @@ TEMPLATE = """\
 {% if not columns %}<p>{{ _("No column differs by 0.0005 or more from the data.") }}</p>
 {% endif %}
 <p class="note small">{{ _("Bars: the real training records. Line or diamond: the table. Distance: 0 is equal, 1 is nothing in common.") }}{% if controlled %} {{ _("Control: real people kept apart.") }}{% endif %}{% if replaced %} {{ _("The bars, too, are without values that fewer than {n:number} people have, which were replaced. The lines above say what that lost.", n=replaced) }}{% endif %}{% if unseen %} {{ _("Columns have no picture where fewer than {n:number} people have each value, such as {names:names}.", n=least, names=unseen) }}{% endif %}</p>
+{% if like_control %}<p>{{ _("None of these columns differs more from the training records than the real people kept apart do.") }}</p>
+{% endif %}
 <div class="cards three">
-{% for view, chart in columns %}
-<article class="card"><h4>{{ view.name }}</h4><p>{{ _("distance") }} <b>{{ view.distance|number }}</b>{% if view.reference is not none %}, {{ _("control") }} {{ view.reference|number }}{% endif %}</p>{{ chart }}</article>
+{% for view, unit, chart in columns %}
+<article class="card"><h4>{{ view.name }}{% if unit %} <span class="note">({{ unit }})</span>{% endif %}</h4><p>{{ _("distance") }} <b>{{ view.distance|number }}</b>{% if view.reference is not none %}, {{ _("control") }} {{ view.reference|number }}{% endif %}</p>{{ chart }}</article>
 {% endfor %}
 {% if pairs %}
 <article class="card"><h4>{{ _("Pairs of columns whose link fell most") }}</h4><p>{{ _("0: the columns are independent. 1: one decides the other.") }}</p>
@@ -77,11 +80,17 @@ def _pairs(evaluation: Evaluation) -> list[tuple[str, str, float, float]]:
     return [(one["a"], one["b"], one["train"], one["table"]) for one in fallen[:MOST]]
 
 
+def _publish(inputs: ReportInputs) -> dict[str, Any]:
+    config = (inputs.collected.get(VERDICT) or {}).get("config") or {}
+    return config.get("publish") or {}
+
+
 def _values(inputs: ReportInputs) -> dict[str, Any] | None:
     if inputs.comparison is None:
         return None
     worst = _columns(inputs.comparison.columns, inputs.evaluation)
     protection = inputs.collected.get(PROTECTION) or {}
+    units = {name: said.get("unit") for name, said in _publish(inputs).get("columns", {}).items()}
     unseen = [view.name for view in inputs.comparison.columns if view.distance is None]
     return {
         "controlled": any(view.reference is not None for view in worst),
@@ -90,7 +99,8 @@ def _values(inputs: ReportInputs) -> dict[str, Any] | None:
         "least": inputs.comparison.minimum_cell,
         "alike": any(view.distance is not None for view in inputs.comparison.columns),
         "said": list(_said(inputs.evaluation)),
-        "columns": [(view, quiet(column_chart(view, inputs.language))) for view in worst],
+        "columns": [(view, units.get(view.name), quiet(column_chart(view, inputs.language))) for view in worst],
+        "like_control": bool(worst) and all((one.distance or 0.0) <= (one.reference or 0.0) for one in worst),
         "pairs": _pairs(inputs.evaluation),
     }
 

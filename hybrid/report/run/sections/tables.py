@@ -8,6 +8,7 @@ from typing import Any
 
 from hybrid.evaluation.measure import Evaluation, Measure, MetricResult
 from hybrid.publication.asked import REFERENCES
+from hybrid.publication.facts import DIFFERENCES, differences_of
 from hybrid.publication.verdict import Verdict
 from hybrid.report.run.inputs import ReportInputs
 from hybrid.report.run.sections.section import Section
@@ -21,10 +22,20 @@ TEMPLATE = """\
 <tr class="{{ table.status|replace(" ", "-") if table.status else "none" }}"><th scope="row">{% if table.page %}<a href="{{ table.page }}">{{ table.name }}</a>{% else %}{{ table.name }}{% endif %}</th><td class="mark-status">{{ (signs[table.status] if table.status else "– public, as it was given")|say }}</td><td>{{ table.rows|count }}</td><td>{{ table.parents }}</td></tr>
 {% endfor %}
 </tbody></table></div>
+{% if differences %}
+<h3>{{ _("What the tables keep and lose") }}</h3>
+<p class="note">{{ _("The largest differences between each table and the data that it was made from. The page of a table has pictures and rows.") }}</p>
+<div class="scroll" tabindex="0"><table class="stack checks">
+<thead><tr><th>{{ _("Table") }}</th><th>{{ _("Largest difference") }}</th><th>{{ _("In the data’s own words") }}</th></tr></thead><tbody>
+{% for one in differences %}
+<tr><th scope="row">{{ one.table }}</th><td>{{ of[one.metric]|say }}</td><td>{{ one.said|say }}</td></tr>
+{% endfor %}
+</tbody></table></div>
+{% endif %}
 {% if references %}
 <h3>{{ _("References between the tables") }}</h3>
 <p class="note">{{ _("Beside each number: what real people who were kept apart score. Numbers of rows per parent row are compared by the largest difference of their distributions.") }}</p>
-<div class="scroll" tabindex="0"><table>
+<div class="scroll" tabindex="0"><table class="wrap">
 <thead><tr><th>{{ _("Table") }}</th><th>{{ _("Rows without their parent") }}</th><th>{{ _("Rows per parent row") }}</th><th>{{ _("Dependence on the parent row") }}</th></tr></thead>
 <tbody>
 {% for name, found in references.items() %}
@@ -33,6 +44,8 @@ TEMPLATE = """\
 </tbody></table></div>
 {% endif %}
 """
+MOST = 12
+"""Largest differences shown: of all tables first those of columns, then of pairs; the pages of the tables have the others."""
 
 
 @dataclass(frozen=True)
@@ -61,7 +74,14 @@ def _values(inputs: ReportInputs) -> Mapping[str, Any] | None:
         return None
     found = {table.name: _references(inputs.evaluation, table.name) for table in tables}
     references = {name: texts for name, texts in found.items() if any(texts)}
-    return {"tables": tables, "signs": CHECKS, "references": references}
+    differences = sorted(differences_of(inputs.evaluation)[:MOST], key=lambda one: one.table or "")
+    return {
+        "tables": tables,
+        "signs": CHECKS,
+        "references": references,
+        "differences": differences,
+        "of": DIFFERENCES,
+    }
 
 
 def _references(evaluation: Evaluation, table: str) -> list[str]:

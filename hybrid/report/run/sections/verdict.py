@@ -2,16 +2,23 @@
 
 from __future__ import annotations
 
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
-from hybrid.publication.first_page import RunFacts, first_page
+from hybrid.base.language import Language
+from hybrid.base.sentence import sentence
+from hybrid.publication.criteria import Criterion, criterion_of
+from hybrid.publication.first_page import Concern, RunFacts, concern, first_page
+from hybrid.publication.in_short import in_short
 from hybrid.publication.power import POWER, not_tried, untried_forms
 from hybrid.publication.table_facts import TableFacts
-from hybrid.publication.verdict import WORST_FIRST, Standing
+from hybrid.publication.verdict import WORST_FIRST, Check, Standing, Verdict
 from hybrid.report.charts.figures import limit_chart
 from hybrid.report.run.inputs import ReportInputs
 from hybrid.report.run.sections.section import ReportedRun, Section
 
+ANCHOR = "verdict"
 TEMPLATE = """\
 {% macro sentences(title, lines, n_forms=0) %}
 {% if lines %}
@@ -19,9 +26,9 @@ TEMPLATE = """\
 {% endif %}
 {% endmacro %}
 {% if page %}
-<div class="verdict {{ run.verdict.status }}"><span class="sign" aria-hidden="true">{{ verdict[0] }}</span><strong>{{ verdict[1]|say }}</strong><p>{{ page.answer|say }}{% for line in page.promise %}<br><b>{{ line|say }}</b>{% endfor %}{% if page.table %}<br><span class="note">{{ page.table[0]|say }}</span>{% endif %}</p>
-{% if page.unsettled or page.not_for %}
-<ul>{% for line in page.unsettled + page.not_for %}<li>{{ line|say }}</li>{% endfor %}</ul>
+<div class="verdict {{ run.verdict.status }}"><span class="sign" aria-hidden="true">{{ verdict[0] }}</span><strong>{{ verdict[1]|say }}</strong><p>{{ page.answer|say }}{% for line in page.promise %}<br><b>{{ line|say }}</b>{% endfor %}{% if page.table %}<br><span class="note">{{ page.table[0]|say }}</span>{% endif %}{% if purpose %}<br>{{ _("Stated use: {uses}.", uses=purpose.uses|join("; ")) if purpose.uses else _("No use is stated (publish.uses).") }}{% endif %}</p>
+{% if page.unsettled or page.not_for or purpose and purpose.not_for %}
+<ul>{% for line in page.not_for %}<li>{{ line|say }}</li>{% endfor %}{% for use in (purpose.not_for if purpose else ()) %}<li>{{ _("Not for: {use}", use=use) }}</li>{% endfor %}{% for line in page.unsettled %}<li>{{ line|say }}</li>{% endfor %}</ul>
 {% endif %}
 </div>
 <h3>{{ _("Risks for the people in the data") }}</h3>
@@ -43,13 +50,13 @@ TEMPLATE = """\
 </ul>
 {% if page.lamps|selectattr("findings")|list %}<p class="note">{{ _("Up to: a leak of this size cannot be ruled out with the people there are.") }} {{ _("Bars: green is allowed, red forbids a release if it is certain. The dot is what was measured, the line reaches up to what cannot be ruled out.") }}</p>{% endif %}
 {% if run.verdict.open_checks %}
-<h3>{{ _("What a person must look at") }}</h3>
+<h3>{{ _("Why the table must not leave") if run.verdict.status == "block" else _("What a person must look at") }}</h3>
 {% if found %}
 <div class="scroll" tabindex="0"><table class="stack checks">
 <thead><tr><th>{{ _("Result") }}</th><th>{{ _("Rule") }}</th><th>{{ _("Found") }}</th><th>{{ _("To try") }}</th></tr></thead>
 <tbody>
-{% for check in found %}
-<tr class="{{ check.standing|replace(" ", "-") }}"><td class="mark-status">{{ signs[check.standing]|say }}</td><th scope="row">{{ check.rule|own }}</th><td>{{ check.found|say }}</td><td>{{ check.to_try(language) }}</td></tr>
+{% for check, short, to_try in found %}
+<tr class="{{ check.standing|replace(" ", "-") }}"><td class="mark-status">{{ signs[check.standing]|say }}</td><th scope="row">{{ check.rule|own }}</th><td>{{ short|say }}</td><td>{{ to_try }}</td></tr>
 {% endfor %}
 </tbody></table></div>
 {% endif %}
@@ -69,6 +76,13 @@ TEMPLATE = """\
 """
 
 
+CONCERNS: dict[Concern, str] = {
+    "people": "review.people",
+    "unknown": "review.unknown",
+    "use": "review.use",
+    "making": "review.making",
+}
+"""Title of a review by its gravest concern."""
 VERDICTS = {"pass": ("✓", "Pass"), "review": ("!", "Review"), "block": ("✕", "Block")}
 """Sign and word of each verdict."""
 CHECKS: dict[Standing, str] = {
@@ -112,19 +126,47 @@ def _collect(run: ReportedRun, smallest: int) -> dict[str, Any]:  # noqa: ARG001
     }
 
 
+def _in_order(checks: Sequence[Check]) -> list[Check]:
+    """The worst first; among equals first what the table keeps, and then one of each question about people."""
+    seen: Counter[tuple[Standing, Criterion | None]] = Counter()
+    places = []
+    for check in checks:
+        about = check.standing, criterion_of(check.metric)
+        places.append((WORST_FIRST.index(check.standing), check.metric not in CONTENT, seen[about]))
+        seen[about] += 1
+    return [check for _, check in sorted(zip(places, checks, strict=True), key=lambda one: one[0])]
+
+
+def _lines(checks: Sequence[Check], language: Language) -> Iterator[tuple[Check, str, str]]:
+    """Each check with its finding in short, and what to try unless the line above says the same."""
+    above = ""
+    for check in checks:
+        to_try = check.to_try(language)
+        yield check, in_short(check), language.say("as above") if to_try and to_try == above else to_try
+        above = to_try
+
+
+def _purpose(config: Mapping[str, Any]) -> dict[str, Sequence[str]]:
+    """What the publisher states that the table is for, and what it is not for."""
+    said = config.get("publish") or {}
+    return {key: said.get(key) or () for key in ("uses", "not_for")}
+
+
+def _title(verdict: Verdict) -> str:
+    found = concern(verdict) if verdict.status == "review" else None
+    return VERDICTS[verdict.status][1] if found is None else sentence(CONCERNS[found])
+
+
 def _values(inputs: ReportInputs) -> dict[str, Any]:
     if inputs.verdict is None:
         return {"page": None}
-    collected = inputs.collected.get("verdict")
+    collected = inputs.collected.get(ANCHOR)
     facts = None
     if collected is not None:
         created = inputs.created.date().isoformat()
         facts = RunFacts(inputs.name, created, **collected)
     open_ = inputs.verdict.open_checks
-    found = sorted(
-        (check for check in open_ if check.standing != "not judged"),
-        key=lambda check: (WORST_FIRST.index(check.standing), check.metric not in CONTENT),
-    )
+    found = _in_order([check for check in open_ if check.standing != "not judged"])
     unknown = [check for check in open_ if check.standing == "not judged"]
     of_leaks = [check for check in unknown if check.rule.startswith(POWER) and check.subject]
     page = first_page(inputs.verdict, inputs.evaluation, facts)
@@ -132,13 +174,14 @@ def _values(inputs: ReportInputs) -> dict[str, Any]:
     n_forms = len(untried_forms(inputs.verdict.checks))
     return {
         "page": page,
+        "purpose": None if facts is None or inputs.verdict.status == "block" else _purpose(facts.config),
         "not_attacked": [line for line in page.not_attacked if not n_forms or line != not_tried(inputs.verdict.checks)],
         "n_forms": n_forms,
-        "verdict": VERDICTS[inputs.verdict.status],
+        "verdict": (VERDICTS[inputs.verdict.status][0], _title(inputs.verdict)),
         "signs": CHECKS,
         "lights": LIGHTS,
         "criteria": CRITERIA,
-        "found": found[:MOST_OPEN],
+        "found": list(_lines(found[:MOST_OPEN], inputs.language)),
         "more": others[:MOST_NAMED],
         "n_more": max(len(others) - MOST_NAMED, 0),
         "unjudged": list(dict.fromkeys(check.rule for check in unknown if check not in of_leaks)),
@@ -148,7 +191,7 @@ def _values(inputs: ReportInputs) -> dict[str, Any]:
 
 
 SECTION = Section(
-    anchor="verdict",
+    anchor=ANCHOR,
     title="Verdict",
     template=TEMPLATE,
     values=_values,
