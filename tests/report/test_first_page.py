@@ -219,6 +219,13 @@ def test_the_rules_shown_first_are_about_different_questions() -> None:
     assert shown[:4] == ["dcr_share", "linkability", "inference", "membership"]
 
 
+def test_what_a_person_must_look_at_comes_before_the_lamps() -> None:
+    """On paper it once was on the second sheet, after five lamps that may all be grey."""
+    found = (check("lost links", "review", metric="lost_link"),)
+    text = first(ReportInputs("run", MADE, "", verdict=Verdict.of("mine 1", found))).text
+    assert text.index("What a person must look at") < text.index("Risks for the people in the data")
+
+
 def test_what_to_try_is_said_once_where_it_is_the_same() -> None:
     checks = tuple(check(f"rule {number}", "review") for number in range(3))
     page = first(ReportInputs("run", MADE, "", verdict=Verdict.of("mine 1", checks)))
