@@ -182,7 +182,7 @@ def test_a_picture_has_the_unit_of_its_column_and_says_that_its_axis_is_logarith
     said = FACTS | {"config": {"publish": publish}}
     moved = replace(synthetic, frame=synthetic.frame.assign(income=synthetic.frame["income"] * 3))
     compared = compare_tables(real, moved, real.take(np.arange(700)))
-    page = first(replace(full_inputs, comparison=compared, collected=full_inputs.collected | {"verdict": said}))
+    page = first(replace(full_inputs, comparison=compared, collected={**full_inputs.collected, "verdict": said}))
     assert "income (EUR)" in re.sub(r"\s+", " ", page.text)
     wide, even = ([10.0**step for step in np.linspace(0, 5, 600)], list(np.linspace(0, 5, 600)))
     for values, marked in ((wide, True), (even, False)):
@@ -202,7 +202,7 @@ def test_the_purpose_that_the_publisher_states_stands_beside_what_the_table_is_n
     ):
         said = FACTS | {"config": {"publish": publish}}
         verdict = replace(lost, status=status)
-        inputs = replace(full_inputs, verdict=verdict, collected=full_inputs.collected | {"verdict": said})
+        inputs = replace(full_inputs, verdict=verdict, collected={**full_inputs.collected, "verdict": said})
         page = render_report(inputs, FIRST_PAGE)
         box = page.partition('<div class="verdict')[2].partition("</div>")[0]
         assert (expected in box) if expected else ("use" not in box)
