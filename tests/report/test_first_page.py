@@ -182,7 +182,7 @@ def test_a_picture_has_the_unit_of_its_column_and_says_that_its_axis_is_logarith
     said = FACTS | {"config": {"publish": publish}}
     moved = replace(synthetic, frame=synthetic.frame.assign(income=synthetic.frame["income"] * 3))
     compared = compare_tables(real, moved, real.take(np.arange(700)))
-    page = first(replace(full_inputs, comparison=compared, collected=full_inputs.collected | {"verdict": said}))
+    page = first(replace(full_inputs, comparison=compared, collected={**full_inputs.collected, "verdict": said}))
     assert "income (EUR)" in re.sub(r"\s+", " ", page.text)
     wide, even = ([10.0**step for step in np.linspace(0, 5, 600)], list(np.linspace(0, 5, 600)))
     for values, marked in ((wide, True), (even, False)):
@@ -202,7 +202,7 @@ def test_the_purpose_that_the_publisher_states_stands_beside_what_the_table_is_n
     ):
         said = FACTS | {"config": {"publish": publish}}
         verdict = replace(lost, status=status)
-        inputs = replace(full_inputs, verdict=verdict, collected=full_inputs.collected | {"verdict": said})
+        inputs = replace(full_inputs, verdict=verdict, collected={**full_inputs.collected, "verdict": said})
         page = render_report(inputs, FIRST_PAGE)
         box = page.partition('<div class="verdict')[2].partition("</div>")[0]
         assert (expected in box) if expected else ("use" not in box)
@@ -217,6 +217,13 @@ def test_the_rules_shown_first_are_about_different_questions() -> None:
     assert "Why the table must not leave" in page.text and "What a person must look at" not in page.text
     shown = re.findall(r"check of (\w+?)Of", page.text)
     assert shown[:4] == ["dcr_share", "linkability", "inference", "membership"]
+
+
+def test_what_a_person_must_look_at_comes_before_the_lamps() -> None:
+    """On paper it once was on the second sheet, after five lamps that may all be grey."""
+    found = (check("lost links", "review", metric="lost_link"),)
+    text = first(ReportInputs("run", MADE, "", verdict=Verdict.of("mine 1", found))).text
+    assert text.index("What a person must look at") < text.index("Risks for the people in the data")
 
 
 def test_what_to_try_is_said_once_where_it_is_the_same() -> None:

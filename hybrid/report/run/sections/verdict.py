@@ -31,6 +31,21 @@ TEMPLATE = """\
 <ul>{% for line in page.not_for %}<li>{{ line|say }}</li>{% endfor %}{% for use in (purpose.not_for if purpose else ()) %}<li>{{ _("Not for: {use}", use=use) }}</li>{% endfor %}{% for line in page.unsettled %}<li>{{ line|say }}</li>{% endfor %}</ul>
 {% endif %}
 </div>
+{% if run.verdict.open_checks %}
+<h3>{{ _("Why the table must not leave") if run.verdict.status == "block" else _("What a person must look at") }}</h3>
+{% if found %}
+<div class="scroll" tabindex="0"><table class="stack checks">
+<thead><tr><th>{{ _("Result") }}</th><th>{{ _("Rule") }}</th><th>{{ _("Found") }}</th><th>{{ _("To try") }}</th></tr></thead>
+<tbody>
+{% for check, short, to_try in found %}
+<tr class="{{ check.standing|replace(" ", "-") }}"><td class="mark-status">{{ signs[check.standing]|say }}</td><th scope="row">{{ check.rule|own }}</th><td>{{ short|say }}</td><td>{{ to_try }}</td></tr>
+{% endfor %}
+</tbody></table></div>
+{% endif %}
+{% if more %}<p>{{ _("Not met either: {rules:items}.", rules=more|join(", ")) if not n_more else _("Not met either: {rules:items}; and {n:number} more, see the details.", rules=more|join(", "), n=n_more) }}</p>{% endif %}
+{% if unjudged %}<p>{{ _("Not judged, for reasons that the details give: {rules:items}.", rules=unjudged|join(", ")) }}</p>{% endif %}
+{% for leak in unseen %}<p>{{ ("It is not known whether the checks would notice " ~ leak ~ ".")|say }}</p>{% endfor %}
+{% endif %}
 <h3>{{ _("Risks for the people in the data") }}</h3>
 <ul class="lamps">
 {% for lamp in page.lamps %}
@@ -49,21 +64,6 @@ TEMPLATE = """\
 {% endfor %}
 </ul>
 {% if page.lamps|selectattr("findings")|list %}<p class="note">{{ _("Up to: a leak of this size cannot be ruled out with the people there are.") }} {{ _("Bars: green is allowed, red forbids a release if it is certain. The dot is what was measured, the line reaches up to what cannot be ruled out.") }}</p>{% endif %}
-{% if run.verdict.open_checks %}
-<h3>{{ _("Why the table must not leave") if run.verdict.status == "block" else _("What a person must look at") }}</h3>
-{% if found %}
-<div class="scroll" tabindex="0"><table class="stack checks">
-<thead><tr><th>{{ _("Result") }}</th><th>{{ _("Rule") }}</th><th>{{ _("Found") }}</th><th>{{ _("To try") }}</th></tr></thead>
-<tbody>
-{% for check, short, to_try in found %}
-<tr class="{{ check.standing|replace(" ", "-") }}"><td class="mark-status">{{ signs[check.standing]|say }}</td><th scope="row">{{ check.rule|own }}</th><td>{{ short|say }}</td><td>{{ to_try }}</td></tr>
-{% endfor %}
-</tbody></table></div>
-{% endif %}
-{% if more %}<p>{{ _("Not met either: {rules:items}.", rules=more|join(", ")) if not n_more else _("Not met either: {rules:items}; and {n:number} more, see the details.", rules=more|join(", "), n=n_more) }}</p>{% endif %}
-{% if unjudged %}<p>{{ _("Not judged, for reasons that the details give: {rules:items}.", rules=unjudged|join(", ")) }}</p>{% endif %}
-{% for leak in unseen %}<p>{{ ("It is not known whether the checks would notice " ~ leak ~ ".")|say }}</p>{% endfor %}
-{% endif %}
 <div class="plain columns">
 {{ sentences("How people are protected", page.protection) }}
 {{ sentences("What the table is, and who decided", page.table[1:] + page.decided) }}
