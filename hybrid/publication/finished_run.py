@@ -271,8 +271,9 @@ def checked_content(path: Path, sha256: str, most: int = LARGEST) -> bytes:
 
 
 def damaged(folder: Path) -> DataError:
-    said = f"{folder}: a file of the run is damaged: entries are missing or of another kind"
-    return DataError(said, hint="run it again")
+    return DataError(
+        f"{folder}: a file of the run is damaged: entries are missing or of another kind", hint="run it again"
+    )
 
 
 def changed(path: Path) -> VerificationError:

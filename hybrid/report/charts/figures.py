@@ -16,6 +16,7 @@ from markupsafe import Markup
 
 from hybrid.base.arrays import Array
 from hybrid.base.language import ENGLISH, Language
+from hybrid.base.sentence import sentence
 from hybrid.evaluation.measure import Subject
 from hybrid.report.charts import svg
 from hybrid.report.run.inputs import LossCurve, MetricHistory, TradeOffPoint
@@ -72,7 +73,7 @@ def _bars(view: ColumnView, language: Language) -> Markup:
             parts.append(svg.diamond(x[1], y, 4.2, "synthetic", title))
     height = first + step * len(rows) + 2
     parts.append(svg.line(left, first, left, height, "axis"))
-    return svg.figure(WIDTH, height, parts, say(f"{view.name}: shares of categories, real and synthetic"))
+    return svg.figure(WIDTH, height, parts, say(sentence("chart.shares", column=view.name)))
 
 
 def _histogram(view: ColumnView, language: Language) -> Markup:
@@ -96,7 +97,7 @@ def _histogram(view: ColumnView, language: Language) -> Markup:
         steps += f"V{level:.1f}H{starts[at + 1]:.1f}"
     parts += [svg.path(steps + f"V{height:.1f}", "synthetic-line"), svg.line(left, height, right, height, "axis")]
     parts += _ticks([language.number(edge) for edge in cells.edges], left, unit, height)
-    return svg.figure(WIDTH, height + 18, parts, language.say(f"{view.name}: distribution, real and synthetic"))
+    return svg.figure(WIDTH, height + 18, parts, language.say(sentence("chart.distribution", column=view.name)))
 
 
 def _ticks(edges: Sequence[str], left: float, unit: float, y: float) -> list[str]:
