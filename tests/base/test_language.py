@@ -27,6 +27,8 @@ from hybrid.base.sentence import (
     PLURAL,
     SEPARATORS,
     SHAPES,
+    kept,
+    reread,
     sentence,
     sentences,
     sentences_in,
@@ -160,6 +162,16 @@ def test_a_sentence_is_english_text_and_is_said_by_the_template_of_a_language() 
     assert kept[found]["facts"] == {"n": 0.1234, "low": 0.1, "high": 1234.0}
     again = with_sentences(json.loads(json.dumps({"checks": [said], "name": "visits"})), kept)
     assert GERMAN.say(again["checks"][0]) == german and again["name"] == "visits"
+
+
+def test_a_sentence_is_kept_where_only_text_is() -> None:
+    said = sentence("event.run", run="r", by="Ada", reason="It is too small.")
+    again = reread(kept(said))
+    assert again == said and GERMAN.say(again) == "r von Ada: It is too small."
+    assert kept("as it is") == reread("as it is") == "as it is"
+    stale = with_sentences(str(said), {str(said): {"template": "event.run", "facts": {"run": "r"}}})
+    with pytest.raises(NoTranslation):
+        GERMAN.say(stale)
 
 
 def test_a_sentence_in_a_sentence_is_joined_as_the_language_does() -> None:
