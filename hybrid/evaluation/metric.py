@@ -196,6 +196,6 @@ class Metric:
                 return replace(outcome, details=outcome.details | said)
             return outcome
         except HybridError as error:
-            return NotComputable(f"failed: {error.problems[0].message}", "failed")
+            return NotComputable(sentence("metric.failed", reason=error.problems[0].message), "failed")
         except Exception as error:  # noqa: BLE001  one failing metric must not stop the others
             return NotComputable(f"failed with {type(error).__name__}", "failed")

@@ -148,7 +148,7 @@ def differences_of(evaluation: Evaluation) -> list[WorstFinding]:
         for metric in evaluation.of_stage(name, "synthetic"):
             said = metric.outcome.details.get("said") if isinstance(metric.outcome, Measure) else None
             if said:
-                found.append(WorstFinding(name, str(said), metric.table))
+                found.append(WorstFinding(name, said, metric.table))
     return found
 
 

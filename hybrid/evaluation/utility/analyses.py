@@ -120,7 +120,12 @@ def interval_overlap(context: Context) -> Outcome:
         "width_of_survey": round(found.width, 2) if survey_of(context).has_clusters else None,
         "conclusions": len(concluded),
         "kept": sum(concluded),
-        "said": sentence("analyses.worst", analysis=worst.analysis, name=worst.name, n=round(abs(worst.difference), 1)),
+        "said": sentence(
+            "analyses.worst",
+            analysis=worst.analysis.replace("`", ""),
+            name=worst.name,
+            n=round(abs(worst.difference), 1),
+        ),
         "groups": [asdict(one) for one in agreement_of_groups(context, _within_groups(context))],
     }
     return Measure(found.overlap, reference=found.overlap_apart, n=len(found.estimates), details=details)

@@ -103,9 +103,11 @@ class _Page:
         heads = (self.say(head) for head in ("column", "type", "meaning", "missing values"))
         yield from (f"| {' | '.join(heads)} |", "|---|---|---|---|")
         yield from (self._row(table, column) for column in table.columns)
-        form = sentence("readme.form", form=table.form)
-        if table.is_csv:
-            form = sentence("readme.csv", mark=f"`{table.separator}`", encoding=table.encoding)
+        form = (
+            sentence("readme.csv", mark=f"`{table.separator}`", encoding=table.encoding)
+            if table.is_csv
+            else sentence("readme.form", form=table.form)
+        )
         yield from ("", self.say(form))
         links = (sentence("readme.key", column=code(one), table=other) for one, other in table.references.items())
         if linked := sentences(*links, between="further"):

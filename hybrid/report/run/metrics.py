@@ -130,7 +130,7 @@ def _group(
 def _row(metric: MetricResult, reference: str, domain: tuple[float, float], language: Language) -> MetricRow:
     about, outcome = metric.column or "", metric.outcome
     if isinstance(outcome, NotComputable):
-        reason = f"No number ({STATES[outcome.state]}): {outcome.reason}"
+        reason = sentence("metric.none", state=STATES[outcome.state], reason=outcome.reason)
         return MetricRow(about, "", "", "", "", "", Markup(), (), reason)
     return MetricRow(
         about=about,
