@@ -18,11 +18,12 @@ from hybrid.anonymize.risk import household_summary, population_risk_summary
 from hybrid.anonymize.techniques.loss import column_loss, masking_measures, published_loss
 from hybrid.anonymize.techniques.protocol import LabelTechnique, Masked, MaskingTask, ValueTechnique
 from hybrid.anonymize.techniques.registry import Assigned, assigned, generalizes, gives_k
-from hybrid.anonymize.verify_table import lost_persons, models_reached
+from hybrid.anonymize.verify_table import broken_models, lost_persons, models_reached
 from hybrid.base.arrays import Leaves, Nodes
 from hybrid.base.errors import DataError, VerificationError
 from hybrid.base.keys import group_rows, pack_small
 from hybrid.base.progress import Progress, silent
+from hybrid.base.sentence import sentence
 from hybrid.hierarchy import Hierarchy, LabelTable, flat_hierarchy
 from hybrid.table import Role, Schema, Table
 from hybrid.table.holders import n_with_key
@@ -65,14 +66,14 @@ def anonymize_in_steps(
 
 def _verify_values(technique: ValueTechnique, task: MaskingTask, found: Masked) -> None:
     """Refuse masked values of other rows or columns, or with broken properties."""
-    failures = [] if set(found.values) == set(task.columns) else ["other columns were masked"]
+    failures: list[str] = [] if set(found.values) == set(task.columns) else ["other columns were masked"]
     for name, values in found.values.items():
         if len(values) != len(task.table):
-            failures.append(f"{name!r} has other rows")
+            failures.append(sentence("broken.rows", column=name))
     failures += [] if failures else technique.failures(task, found)
     if failures:
         raise VerificationError(
-            f"{technique.name} does not keep what it promised: {'; '.join(failures)}",
+            sentence("broken.technique", technique=technique.name, found=tuple(failures)),
             hint="do not release it; please report this",
         )
 
@@ -185,7 +186,7 @@ class _StepRun:
         }
         frame = pd.concat([pd.DataFrame(columns), found.labels.rest.frame], axis=1)
         frame = options.with_households(frame, found.originals)
-        failures = []
+        failures: list[str] = []
         if len(found) + len(found.suppressed) != len(self.train):
             failures.append("records were lost or added")
         smallest = k_reached(frame, names)
@@ -194,12 +195,12 @@ class _StepRun:
         if self.gives_k:
             k = fewest
             reached = models_reached(frame, names, options, self.hierarchies, self.train, persons)
-            failures += [] if k >= options.k else [f"the smallest group has {k}, not {options.k}"]
-            failures += [f"{one.name} is not met" for one in reached if not one.holds]
+            failures += [] if k >= options.k else [sentence("broken.group", n=k, k=options.k)]
+            failures += broken_models(reached)
             checked = {"k": k, "models": [{"name": one.name, "reached": one.reached} for one in reached]}
         if failures:
             raise VerificationError(
-                f"the anonymized table does not keep what it promised: {'; '.join(failures)}",
+                sentence("broken.table", found=tuple(failures)),
                 hint="do not release it; please report this",
             )
         result = replace(

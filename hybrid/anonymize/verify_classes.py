@@ -17,9 +17,10 @@ from hybrid.anonymize.models.released import ClassCounts, equivalence_classes
 from hybrid.anonymize.search.distinct_rows import DistinctRowCounts
 from hybrid.anonymize.search.person_rows import Members
 from hybrid.anonymize.search.problem import Recoding, SearchProblem
-from hybrid.anonymize.verify_table import covered
+from hybrid.anonymize.verify_table import broken_models, covered
 from hybrid.base.arrays import Codes, Counts, Numbers
 from hybrid.base.errors import VerificationError
+from hybrid.base.sentence import sentence
 
 
 @dataclass(frozen=True)
@@ -59,19 +60,16 @@ def verify_classes(
             numbers, column = values[model.attribute]
             records = rows.assign(value=numbers[column]) if held is None else held.assign(value=held[model.attribute])
             reached.append(model.verify(_counts(task, model.attribute, records)))
-    failures = [
-        f"{one.name} is not met: {one.reached:g} instead of {one.threshold:g}" for one in reached if not one.holds
-    ]
-    failures += _shape_failures(task, recoding, sizes)
+    failures = [*broken_models(reached), *_shape_failures(task, recoding, sizes)]
     k, unit = int(sizes.min()), "records"
     if held is not None:
         people = held[held["person"] >= 0].groupby("class")["person"].nunique()
         k, unit = int(people.reindex(held["class"].unique(), fill_value=0).min()), "persons"
     if k < task.options.k:
-        failures.append(f"the smallest class has {k} {unit}, not {task.options.k}")
+        failures.append(sentence("broken.class", n=k, unit=unit, k=task.options.k))
     if failures:
         raise VerificationError(
-            f"the written labels do not keep what was promised: {'; '.join(failures)}",
+            sentence("broken.labels", found=tuple(failures)),
             hint="do not release them; please report this",
         )
     pycanon = {"skipped": "the records are not in memory: our own check alone"}
@@ -86,10 +84,10 @@ def _shape_failures(task: SearchProblem, recoding: Recoding, sizes: Numbers) -> 
     if not np.array_equal(np.sort(sizes), np.sort(_decided_sizes(task, recoding))):
         failures.append("the classes are not those that were decided on")
     if left_out > task.allowed:
-        failures.append(f"{left_out} records are left out, {task.allowed} were allowed")
+        failures.append(sentence("broken.left_out", n=left_out, allowed=task.allowed, unit="records"))
     for at, hierarchy in enumerate(records.hierarchies):
         if not covered(hierarchy, records.leaves[at], recoding.nodes[:, at]):
-            failures.append(f"labels of {hierarchy.column!r} do not cover their values")
+            failures.append(sentence("broken.cover", column=hierarchy.column))
     return failures
 
 

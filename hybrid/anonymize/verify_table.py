@@ -11,7 +11,7 @@ import contextlib
 import importlib.util
 import io
 import warnings
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from typing import Any
 
@@ -30,6 +30,7 @@ from hybrid.anonymize.search.problem import SearchProblem, encode
 from hybrid.base.arrays import Codes, Counts, Leaves, Nodes
 from hybrid.base.errors import VerificationError
 from hybrid.base.keys import group_rows, pack_small
+from hybrid.base.sentence import sentence
 from hybrid.hierarchy import Hierarchy
 from hybrid.table import Table
 from hybrid.table.holders import all_differ
@@ -142,36 +143,36 @@ def verify(anonymized: AnonymizedTable, task: SearchProblem, by_pycanon: bool = 
     k = fewest_persons(frame, names, persons)
     if k < task.options.k:
         unit = "records" if anonymized.originals.rows_are_persons else "persons"
-        failures.append(f"the smallest class has {k} {unit}, not {task.options.k}")
+        failures.append(sentence("broken.class", n=k, unit=unit, k=task.options.k))
     if not anonymized.originals.rows_are_persons and task.options.known_rows > 1:
         failures += _pair_failures(frame, names, persons, task.options.k)
     reached = models_reached(frame, names, task.options, task.hierarchies, task.train, persons, task.population)
-    failures += [
-        f"{one.name} is not met: {one.reached:g} instead of {one.threshold:g}" for one in reached if not one.holds
-    ]
+    failures += broken_models(reached)
     pycanon: dict[str, Any] = {"skipped": "nothing is released of this table: our own check alone"}
     if by_pycanon:
         pycanon = second_opinion(frame, names, task.options.models, k, persons)
-    failures += [f"pycanon disagrees on {name}" for name, agrees in pycanon.get("agrees", {}).items() if not agrees]
+    failures += [
+        sentence("broken.pycanon", name=name) for name, agrees in pycanon.get("agrees", {}).items() if not agrees
+    ]
     if failures:
         raise VerificationError(
-            f"the anonymized table does not keep what it promised: {'; '.join(failures)}",
+            sentence("broken.table", found=tuple(failures)),
             hint="do not release it; please report this" if task.options.engine == "exact" else "use engine: exact",
         )
     return {"k": k, "models": [asdict(one) for one in reached], "pycanon": pycanon}
 
 
 def _shape_failures(anonymized: AnonymizedTable, task: SearchProblem) -> list[str]:
-    failures = []
+    failures: list[str] = []
     if len(anonymized) + len(anonymized.suppressed) != len(task.train):
         failures.append("records were lost or added")
     if len(anonymized.suppressed) > task.allowed:
-        failures.append(f"{len(anonymized.suppressed)} records are left out, {task.allowed} were allowed")
+        failures.append(sentence("broken.left_out", n=len(anonymized.suppressed), allowed=task.allowed, unit="records"))
     elif (gone := lost_persons(anonymized)) > task.allowed_persons:
-        failures.append(f"{gone} persons are left out, {task.allowed_persons} were allowed")
+        failures.append(sentence("broken.left_out", n=gone, allowed=task.allowed_persons, unit="persons"))
     for at, name in enumerate(anonymized.quasi_identifiers):
         if not covered(anonymized.hierarchies[name], anonymized.leaves[:, at], anonymized.labels.nodes[:, at]):
-            failures.append(f"labels of {name!r} do not cover their values")
+            failures.append(sentence("broken.cover", column=name))
     return failures
 
 
@@ -198,7 +199,16 @@ def _pair_failures(frame: pd.DataFrame, names: list[str], persons: Codes, k: int
     pairs = pairs[(pairs["row_x"] < pairs["row_y"])]
     pairs = pairs.assign(low=pairs[["class_x", "class_y"]].min(axis=1), high=pairs[["class_x", "class_y"]].max(axis=1))
     fewest = pairs.groupby(["low", "high"])["person"].nunique().min()
-    return [f"two rows of a person are shared by {fewest} persons, not {k}"] if fewest < k else []
+    return [sentence("broken.pair", n=int(fewest), k=k)] if fewest < k else []
+
+
+def broken_models(reached: Iterable[ModelCheck]) -> list[str]:
+    """Models that are not met, in words."""
+    return [
+        sentence("broken.model", name=one.name, n=one.reached, threshold=one.threshold)
+        for one in reached
+        if not one.holds
+    ]
 
 
 def models_reached(

@@ -22,6 +22,7 @@ from ruamel.yaml.nodes import MappingNode, Node, ScalarNode, SequenceNode
 from ruamel.yaml.resolver import VersionedResolver
 
 from hybrid.base.errors import ConfigError, HybridError, Problem
+from hybrid.base.sentence import Fact, sentence
 
 Model = TypeVar("Model", bound=BaseModel)
 
@@ -208,9 +209,10 @@ def _twice(node: MappingNode) -> Iterator[tuple[str, int, int]]:
 
 
 def _given_twice(name: str, key: str, first: int, second: int, private: bool) -> Problem:
-    what = "a key" if private else f"the key {key!r}"
-    message = f"{name}, line {second}: {what} is given twice (first on line {first})"
-    return Problem(message, "remove one of the two", values=key if private else "")
+    where: dict[str, Fact] = {"file": name, "line": second, "first": first}
+    if private:
+        return Problem(sentence("config.twice.private", **where), "remove one of the two", values=key)
+    return Problem(sentence("config.twice", key=key, **where), "remove one of the two")
 
 
 def _too_deep(name: str) -> Problem:

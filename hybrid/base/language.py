@@ -250,9 +250,10 @@ class Language:
     def _rendered(self, said: Sentence) -> str:
         if self.is_english:
             return str(said)
-        if said.template not in self.sentences:
-            raise NoTranslation(said)
-        return filled(self.sentences[said.template], said.facts, self._fact)
+        try:
+            return filled(self.sentences[said.template], said.facts, self._fact)
+        except KeyError:  # stated by another version, which had a template or a fact less
+            raise NoTranslation(said) from None
 
     def _fact(self, kind: str, fact: Fact) -> str:
         if isinstance(fact, tuple) and kind in SEPARATORS:
@@ -364,9 +365,6 @@ class Language:
         return found or (None if self._holds_message(text) else self._split_items(text))
 
     def _labelled(self, text: str) -> str | None:
-        stops = text.endswith(".") and self.label(text[:-1]) != text[:-1]  # the sentence's own full stop
-        if stops:
-            return None
         is_own = any(one.pattern.fullmatch(text) for one in self.labels)
         return self.label(text) if is_own or self._value(text) is not None else None
 

@@ -17,6 +17,7 @@ from hybrid.base.errors import ConfigError
 from hybrid.base.hashing import file_sha256
 from hybrid.base.manifest import MANIFEST, PACKAGE, hash_files, marked
 from hybrid.base.regular_file import read_json
+from hybrid.base.sentence import sentence
 
 CERTIFICATE = "certificate.json"
 """Name of the file that makes a folder a published release."""
@@ -34,9 +35,11 @@ def check_replaceable(folder: Path) -> None:
     try:
         reason = why_kept(folder) if folder.exists() else ""
     except OSError as error:
-        reason = f"its files cannot be read ({error.strerror})"
+        reason = sentence("folder.unreadable", error=str(error.strerror))
     if reason:
-        raise ConfigError(f"{folder}: {reason}; the folder is left as it is", hint="choose a new or empty --out")
+        raise ConfigError(
+            sentence("folder.left", folder=f"{folder}", reason=reason), hint="choose a new or empty --out"
+        )
     _check_writable(folder, folder, folder.parent, private=True)
 
 
@@ -64,9 +67,9 @@ def why_kept(folder: Path) -> str:
         if path.is_symlink() or (name not in above if path.is_dir() else name not in (MANIFEST, *files))
     )
     if strange:
-        return f"it holds {len(strange)} files that its {MANIFEST} does not list, such as {strange[0]}"
+        return sentence("folder.strange", n=len(strange), manifest=MANIFEST, file=strange[0])
     changed = sorted(name for name, sha256 in files.items() if name in present and file_sha256(present[name]) != sha256)
-    return f"{len(changed)} of its files were changed after they were written, such as {changed[0]}" if changed else ""
+    return sentence("folder.changed", n=len(changed), file=changed[0]) if changed else ""
 
 
 def claim(folder: Path, name: str, kind: str) -> None:

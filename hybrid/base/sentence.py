@@ -11,6 +11,7 @@ for a sentence within a sentence: ``{found:low}`` and ``{found:capital}`` begin 
 
 from __future__ import annotations
 
+import json
 import re
 from collections.abc import Callable, Mapping
 from functools import cache
@@ -32,6 +33,9 @@ SHAPES: dict[str, Callable[[str], str]] = {
     "stopped": lambda text: text if text.endswith(".") else f"{text}.",
 }
 """Kinds of places that change a sentence at its ends."""
+SENTENCES = "sentences"
+"""Entry of documents with template and facts of each sentence, by its English text."""
+_TEXT = "text"
 SEPARATORS = {"text": " ", "clauses": "; ", "commas": ", "}
 """What stands between several sentences of a place, by its kind."""
 
@@ -111,6 +115,30 @@ def with_sentences(content: Any, said: Mapping[str, Mapping[str, Any]]) -> Any:
     facts = {name: with_sentences(fact, said) for name, fact in said[content]["facts"].items()}
     several = {name: tuple(fact) if isinstance(fact, list) else fact for name, fact in facts.items()}
     return Sentence(content, said[content]["template"], several)
+
+
+def stated(content: dict[str, Any]) -> dict[str, Any]:
+    """A document of JSON types with an entry more, by which :func:`restated` knows the sentences in it."""
+    return content | {SENTENCES: sentences_in(content)}
+
+
+def restated(content: Mapping[str, Any]) -> dict[str, Any]:
+    """The document that :func:`stated` made, with its sentences, after it was a file."""
+    found: dict[str, Any] = with_sentences(content, content.get(SENTENCES, {}))
+    return found
+
+
+def kept(text: str) -> str:
+    """A text for a place that holds nothing but text; a sentence is JSON there, by which :func:`reread` knows it."""
+    return json.dumps({_TEXT: text, SENTENCES: sentences_in(text)}) if isinstance(text, Sentence) else text
+
+
+def reread(text: str) -> str:
+    """The text or the sentence that :func:`kept` wrote."""
+    if not text.startswith(f'{{"{_TEXT}": '):
+        return text
+    found: str = restated(json.loads(text))[_TEXT]
+    return found
 
 
 def templates(code: str) -> dict[str, str]:

@@ -175,11 +175,15 @@ def print_reach(expected: Forecast) -> None:
             size=f"{reach.one:.2g}",
         )
         if expected.configurations > 2:
-            least = "" if reach.every >= 1 else " below about {size:form}"
+            least = (
+                "a search for any difference among all {n:number} finds none; the strongest attack varies more"
+                if reach.every >= 1
+                else "a search for any difference among all {n:number} finds none below about {size:form}; the "
+                "strongest attack varies more"
+            )
             console.line(
                 "note",
-                f"a search for any difference among all {{n:number}} finds none{least}; "
-                "the strongest attack varies more",
+                least,
                 "compare fewer configurations, or decide first which pairs matter",
                 n=f"{expected.configurations:,}",
                 size=f"{reach.every:.2g}",

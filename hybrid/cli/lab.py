@@ -170,8 +170,9 @@ def _print_forecast_of_tables(expected: TablesForecast) -> None:
     )
     if expected.done:
         console.line("ok", "{n:number} trials are done already", n=f"{expected.done:,}")
-    roughly = "" if expected.measured else ", roughly; the first trials will say it better"
-    console.line("ok", f"expected time: about {{time}} of one core{roughly}", time=duration(expected.seconds))
+    roughly = "expected time: about {time} of one core, roughly; the first trials will say it better"
+    said = "expected time: about {time} of one core" if expected.measured else roughly
+    console.line("ok", said, time=duration(expected.seconds))
 
 
 def _print_trials(found: Laboratory) -> None:

@@ -431,14 +431,15 @@ def _print_signer(release: Path, keys: list[SSlibKey]) -> None:
         return
     made = signed.certificate["created"]
     about = {"name": signed.certificate["release"], "day": made[:10], "time": made[11:19]}
-    made_then = "release {name}, made on {day:date} at {time} UTC"
     if keys:
         names = ", ".join(signers(signed, keys).values())
-        console.line("ok", f"signed by key {{key}}: {made_then}", **about, key=names)
+        said = "signed by key {key}: release {name}, made on {day:date} at {time} UTC"
+        console.line("ok", said, **about, key=names)
     else:
         hint = "hybrid verify DIR --key PUBLIC, with a public key that did not come with the release"
         names = ", ".join(signed.keyids)
-        console.line("note", f"authorship was not checked: {made_then}, names key {{key}}", hint, **about, key=names)
+        said = "authorship was not checked: release {name}, made on {day:date} at {time} UTC, names key {key}"
+        console.line("note", said, hint, **about, key=names)
 
 
 def dossier(

@@ -103,8 +103,9 @@ def sample(
     chosen, redrawn = pipeline.person.selection, pipeline.person.redrawn
     _show_verdict(pipeline)
     if chosen is not None and redrawn is not None:
-        what = "condition        met by" if chosen.shares is None else "shares           kept are"
-        console.show(f"\n{what} {{share}} of what the generator drew", share=chosen.rate(redrawn))
+        kept = "\nshares           kept are {share} of what the generator drew"
+        met = "\ncondition        met by {share} of what the generator drew"
+        console.show(met if chosen.shares is None else kept, share=chosen.rate(redrawn))
     _show_results(pipeline, folder)
     if impute is not None:
         _show_completed(done, target, folder)

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from hybrid.base.errors import GateRefused
+from hybrid.base.sentence import sentence
 from hybrid.comparison.schedule import Planned
 from hybrid.pipeline.private_generation import account_of
 from hybrid.pipeline.stages import SYNTHESIZE
@@ -32,10 +33,12 @@ class SpentTogether:
     @property
     def sentence(self) -> str:
         """Statement for those who run the comparison."""
-        return (
-            f"{self.tables:,} different tables of this comparison are drawn with privacy.mode dp, and each pays its "
-            f"own budget: together at most rho = {at_most(self.rho, 4)}, which is epsilon = {at_most(self.epsilon, 4)} "
-            f"at delta = {at_most(self.delta, 2)}. Measures and verdicts read real records and are not covered."
+        return sentence(
+            "dp.compared",
+            n=self.tables,
+            rho=at_most(self.rho, 4),
+            epsilon=at_most(self.epsilon, 4),
+            delta=at_most(self.delta, 2),
         )
 
 

@@ -14,6 +14,7 @@ import numpy as np
 from hybrid.base.config_files import read_yaml
 from hybrid.base.errors import ConfigError
 from hybrid.base.hashing import code_version, fingerprint
+from hybrid.base.sentence import sentence
 from hybrid.base.yaml_document import value_at
 from hybrid.comparison.plan import ComparePlan, ExcludedCombinations, Subset, named
 from hybrid.comparison.trial import REST, Configuration, Trial, research_problem, shown, without_research_order
@@ -195,9 +196,10 @@ def identity(config: RunConfig) -> str:
 
 
 def _same(combination: Combination, earlier: Combination) -> str:
-    differing = [name for name, value in combination.factors.items() if value != earlier.factors[name]]
-    like = ", ".join(f"{name} = {shown(earlier.factors[name])}" for name in differing)
-    return f"the same run as with {like}: the difference has no effect" if differing else "listed twice"
+    factors = earlier.factors
+    differing = (name for name, value in combination.factors.items() if value != factors[name])
+    like = tuple(f"{name} = {shown(factors[name])}" for name in differing)
+    return sentence("compared.same", settings=like) if like else "listed twice"
 
 
 JUDGED = evaluation_of("synthetic")

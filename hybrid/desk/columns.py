@@ -12,6 +12,7 @@ from starlette.routing import Route
 
 from hybrid.base.config_files import parse_yaml
 from hybrid.base.errors import ConfigError, HybridError
+from hybrid.base.sentence import sentence
 from hybrid.desk.desk import Desk, command, form_fields, known_name, segment
 from hybrid.desk.editor import AT_ONCE, ON_DEMAND, Editor, roles_of, state_of
 from hybrid.desk.overview import ColumnOverview
@@ -204,8 +205,8 @@ def _sign(editor: Editor, name: str) -> list[str]:
     """Sign the roles as they are saved."""
     draft = editor.read()
     if draft.undecided:
-        said = f"the roles are saved, and not signed; still to decide: {', '.join(draft.undecided)}"
-        raise ConfigError(said, hint="decide each column, then sign")
+        undecided = sentence("roles.not_signed", names=tuple(draft.undecided))
+        raise ConfigError(undecided, hint="decide each column, then sign")
     if whose := _without_person(editor, draft):
         raise ConfigError(person_problem(whose))
     editor.change(state_of(draft), lambda draft: draft.sign(name))

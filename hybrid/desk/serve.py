@@ -18,6 +18,7 @@ from starlette.routing import Route
 from starlette.types import ASGIApp
 
 from hybrid.base.errors import ConfigError, DataError, HybridError
+from hybrid.base.sentence import sentence
 from hybrid.desk import columns, constraints, hierarchies, releases, results, runs, start, trade_off, tune
 from hybrid.desk.desk import LANGUAGE_COOKIE, LANGUAGES, Desk
 from hybrid.desk.guard import ENTRY, STYLE, Guard, with_session_cookie
@@ -55,7 +56,7 @@ def desk_app(desk: Desk, port: int) -> ASGIApp:
 
     async def unreadable(request: Request, error: Exception) -> Response:
         assert isinstance(error, OSError)
-        said = f"{error.filename}: this cannot be read or written ({error.strerror})"
+        said = sentence("file.unreadable", file=str(error.filename), error=str(error.strerror))
         return desk.problem(request, DataError(said, hint="look at the rights of its folder"))
 
     async def missing(request: Request, _: Exception) -> Response:

@@ -10,6 +10,7 @@ from typing import Any, Literal
 
 from hybrid.base.errors import HybridError
 from hybrid.base.resources import cpu_seconds
+from hybrid.base.sentence import sentence
 from hybrid.evaluation.context import Context
 from hybrid.evaluation.engine.threads import one_thread
 from hybrid.evaluation.measure import Direction, Family, Lacking, Measure, MetricResult, NotComputable, Outcome
@@ -52,6 +53,12 @@ REASONS: dict[Lacking, tuple[Callable[[Context], bool], str]] = {
     "model": (lambda of: of.making.model is not None, "no trained model of this table is kept"),
 }
 """Needs that a table or its making meets, in the order in which they are asked, and what is said where it does not."""
+UNDECLARED: dict[Lacking, str] = {
+    "target": "no target column is declared",
+    "secret": "no secret column is declared",
+    "sensitive": "no sensitive column is declared",
+}
+"""Columns that a metric is repeated for, and what is said where there is none."""
 MIN_ROWS = 10
 """Tables with fewer rows are not measured."""
 
@@ -151,7 +158,7 @@ class Metric:
 
     def late(self, context: Context, column: str | None, budget: float) -> MetricResult:
         """Result of a metric without time left in its family's budget."""
-        outcome = NotComputable(f"the time budget of {budget:g} s for {self.family} was used up", "timed_out")
+        outcome = NotComputable(sentence("metric.time.family", s=budget, family=self.family), "timed_out")
         return MetricResult(self.name, self.family, context.stage, self.direction, outcome, column)
 
     def _missing(self, context: Context, column: str | None) -> NotComputable | None:
@@ -162,18 +169,20 @@ class Metric:
             if need in self.needs and not is_there(context):
                 return NotComputable(reason, lacks=need)
         if (off := self.switched_off(context.options)) is not None:
-            return NotComputable(f"off by default: asked for by evaluate.{SWITCHED[off]}", lacks=off)
+            return NotComputable(sentence("metric.off", section=SWITCHED[off]), lacks=off)
         if "trainings" in self.needs and context.making.untried and context.options.retrain is None:
             return NotComputable(context.making.untried, lacks="trainings")
         if {"retraining", "trainings"} & set(self.needs) and context.making.again is None:
             return NotComputable("nothing is known about how this table was made", lacks="trainings")
         if self.per is not None and column is None:
             kind: Lacking = "secret" if self.per == "declared_secret" else self.per
-            return NotComputable(f"no {kind} column is declared", lacks=kind)
-        tables = {"training table": context.train, "control set": context.control, "table": context.table}
+            return NotComputable(UNDECLARED[kind], lacks=kind)
+        control = context.control if "control" in self.needs else None
+        tables = {"training table": context.train, "control set": control, "table": context.table}
         for what, table in tables.items():
-            if table is not None and len(table) < MIN_ROWS and (what != "control set" or "control" in self.needs):
-                return NotComputable(f"the {what} has {len(table)} rows, fewer than {MIN_ROWS}", "too_few")
+            if table is not None and len(table) < MIN_ROWS:
+                reason = sentence("metric.few.rows", table=what, n=len(table), least=MIN_ROWS)
+                return NotComputable(reason, "too_few")
         return None
 
     def _attempt(self, context: Context, column: str | None) -> Outcome:
@@ -187,6 +196,6 @@ class Metric:
                 return replace(outcome, details=outcome.details | said)
             return outcome
         except HybridError as error:
-            return NotComputable(f"failed: {error.problems[0].message}", "failed")
+            return NotComputable(sentence("metric.failed", reason=error.problems[0].message), "failed")
         except Exception as error:  # noqa: BLE001  one failing metric must not stop the others
             return NotComputable(f"failed with {type(error).__name__}", "failed")

@@ -13,6 +13,7 @@ import pandas as pd
 from pandas.api.types import union_categoricals
 
 from hybrid.base.arrays import Array
+from hybrid.base.sentence import sentence
 from hybrid.evaluation.attacks.copies import lone_rows, rows_alone, to_others
 from hybrid.evaluation.attacks.vulnerability import RANKINGS, Ranking, first_of_person, rankings
 from hybrid.evaluation.context import Context
@@ -87,13 +88,17 @@ class Leak:
     """Metrics that are computed to notice it, in this order. Others may notice it, too: what is said of these is the
     least."""
     words: str
-    """What is leaked, in plain words; ``{size}`` stands for the size."""
+    """Template of what is leaked, in plain words, with its size."""
     of_rows: bool = True
     """Whether its size is a share of the table's rows."""
     way: str = ""
     """What the leaked people are chosen by, where there are several ways."""
     others: tuple[Leak, ...] = ()
     """The same kind, planted in the other ways: each is tried on its own."""
+
+    def in_words(self, share: float) -> str:
+        """What is leaked at this size, 0..1."""
+        return sentence(self.words, size=float(f"{100 * share:.3g}"))
 
     @property
     def label(self) -> str:
@@ -170,8 +175,7 @@ def _enough(context: Context, alone: Array, wanted: int, rng: np.random.Generato
     """So many of these training rows, of people who are alone; not computable where they are too few."""
     chosen: Array = rng.choice(alone, min(wanted, len(alone)), replace=False)
     if len(chosen) < min(wanted, n_persons(context.train) / 2):
-        reason = f"what would be leaked of a person is mostly that of several: {len(alone):,} rows have it alone"
-        return NotComputable(reason, "too_few", lacks="lone_records")
+        return NotComputable(sentence("planted.few.alone", n=len(alone)), "too_few", lacks="lone_records")
     return chosen
 
 
@@ -208,14 +212,13 @@ def _exposed_people(
 ) -> Array | NotComputable:
     """``share`` of the most exposed 1 % of the people by one ranking, each by the row least like others."""
     if ranking not in rankings(context):
-        return NotComputable(f"no column is a number that {ranking} could be of", lacks="numbers")
+        return NotComputable(sentence("planted.no_numbers", ranking=ranking), lacks="numbers")
     part = context.whole("train")
     rows = context.asked(part).rows
     people = first_of_person(context, part, ranking, rng.random(len(rows)))
     pool = round(MOST_EXPOSED * len(people))
     if pool < LEAST_EXPOSED:
-        reason = f"the most exposed 1 % are {pool} people, fewer than {LEAST_EXPOSED}"
-        return NotComputable(reason, "too_few")
+        return NotComputable(sentence("planted.few.exposed", n=pool, least=LEAST_EXPOSED), "too_few")
     return np.asarray(rows[rng.choice(people[:pool], max(round(share * pool), 1), replace=False)])
 
 
@@ -229,7 +232,7 @@ def _exposed(ranking: Ranking) -> Leak:
         partial(_exposed_people, ranking=ranking),
         _near,
         ("inference_exposed", "membership_exposed", "hitting_rate"),
-        "noisy copies of {size} of the most exposed 1 % of the people",
+        "planted.exposed",
         of_rows=False,
         way=ranking,
     )
@@ -250,7 +253,7 @@ def _group(context: Context, share: float, rng: np.random.Generator) -> Array | 
         for value, count in column[column >= least].items()
     ]
     if not found:
-        return NotComputable(f"no category of a quasi-identifier has {least} people", "too_few")
+        return NotComputable(sentence("planted.few.group", n=least), "too_few")
     _, at, _, value = min(found, key=lambda one: one[:3])
     return np.flatnonzero((frame[counts[at].name] == value).fillna(False).to_numpy(bool))
 
@@ -432,20 +435,20 @@ _of_records, _of_halves = (partial(_people_alone, ways=ways) for ways in (_whole
 LEAKS: dict[LeakName, Leak] = {
     leak.name: leak
     for leak in (
-        Leak("copy", _of_records, _exact, COPIES_SEEN_BY, "{size} copied rows"),
-        Leak("near", _people_apart, _near, NEAR_COPIES_SEEN_BY, "{size} copied rows with 5 % noise"),
-        Leak("changed", _of_records, _changed, CHANGED_SEEN_BY, "{size} copied rows with noise and 3 redrawn values"),
-        Leak("splice", _of_halves, _spliced, CELLS_SEEN_BY, "{size} rows made of halves of two people"),
-        Leak("half", _of_halves, _half, CELLS_SEEN_BY, "{size} rows of which half is a person's record"),
-        Leak("rotated", _of_records, _rotated, CHANGED_SEEN_BY, "{size} copied rows with rotated numbers"),
-        Leak("recoded", _of_records, _recoded, CELLS_SEEN_BY, "{size} copied rows with exchanged categories"),
+        Leak("copy", _of_records, _exact, COPIES_SEEN_BY, "planted.copy"),
+        Leak("near", _people_apart, _near, NEAR_COPIES_SEEN_BY, "planted.near"),
+        Leak("changed", _of_records, _changed, CHANGED_SEEN_BY, "planted.changed"),
+        Leak("splice", _of_halves, _spliced, CELLS_SEEN_BY, "planted.splice"),
+        Leak("half", _of_halves, _half, CELLS_SEEN_BY, "planted.half"),
+        Leak("rotated", _of_records, _rotated, CHANGED_SEEN_BY, "planted.rotated"),
+        Leak("recoded", _of_records, _recoded, CELLS_SEEN_BY, "planted.recoded"),
         in_ways(*map(_exposed, RANKINGS)),
         Leak(
             "group",
             _group,
             _near,
             ("membership_subgroups", "inference_subgroups", "hitting_rate"),
-            "noisy copies of everybody in one group",
+            "planted.group",
             of_rows=False,
         ),
         Leak(
@@ -453,7 +456,7 @@ LEAKS: dict[LeakName, Leak] = {
             _histories,
             _in_time,
             ("near_histories", "persons_near"),
-            "all rows of {size} of the people, moved in time and with 5 % noise",
+            "planted.histories",
             of_rows=False,
         ),
         Leak(
@@ -461,7 +464,7 @@ LEAKS: dict[LeakName, Leak] = {
             _with_secrets,
             _known_and_secret,
             SECRETS_SEEN_BY,
-            "{size} rows with the quasi-identifiers and secrets of a person",
+            "planted.secrets",
         ),
     )
 }
@@ -480,7 +483,7 @@ FORMS: dict[str, str] = {
     "group": "copies of a whole group",
     "histories": "histories moved in time",
     "secrets": "quasi-identifiers with the secrets of a person",
-    "small group": f"groups below {LEAST_GROUP} people, or one in a hundred of all",
+    "small group": sentence("planted.small_group", n=LEAST_GROUP),
     "group by number": "groups by a number",
     "unusual": "people unusual by other measures",
 }

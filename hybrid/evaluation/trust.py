@@ -12,6 +12,7 @@ from pydantic import BaseModel, ConfigDict, Field
 
 from hybrid.base.config_files import validated
 from hybrid.base.errors import ConfigError
+from hybrid.base.sentence import sentence, with_sentences
 
 SCHEMA: Literal["hybrid-league/1"] = "hybrid-league/1"
 Word = Literal["trusted", "usable", "coarse", "unknown", "blind", "misleading"]
@@ -36,9 +37,9 @@ class Trust:
     @property
     def sentence(self) -> str:
         """The verdict, what it rests on, and the smallest leak noticed."""
-        noticed = () if self.copies is None else (f"notices copied records from {100 * self.copies:g} % on",)
-        said = "; ".join((*noticed, *self.reasons))
-        return f"{self.word}: {said}" if said else self.word
+        noticed = () if self.copies is None else (sentence("trust.copies", share=100 * self.copies),)
+        said = (*noticed, *self.reasons)
+        return sentence("trust.said", word=self.word, said=said) if said else self.word
 
     def reaches(self, needed: Needed) -> bool:
         """True if the verdict is the needed one or a better one."""
@@ -61,9 +62,8 @@ class _Entry(BaseModel):
     series: tuple[_Series, ...] = ()
 
     @property
-    def trust(self) -> Trust:
-        copies = [each.sensitivity for each in self.series if each.risk in COPIES]
-        return Trust(self.verdict, self.reasons, copies[0] if copies else None)
+    def copies(self) -> float | None:
+        return next((each.sensitivity for each in self.series if each.risk in COPIES), None)
 
 
 class TrustLeague(BaseModel):
@@ -77,6 +77,8 @@ class TrustLeague(BaseModel):
     """Tables that the metrics were tried on."""
     metrics: tuple[_Entry, ...]
     """Verdicts, one per table and contestant."""
+    sentences: dict[str, Any] = Field(default_factory=dict)
+    """Templates and facts of the reasons, by their English texts."""
 
     def of(self, metric: str, column: str | None) -> Trust | None:
         """Verdict on a metric, the worst over the tables.
@@ -85,7 +87,10 @@ class TrustLeague(BaseModel):
         """
         mine = [each for each in self.metrics if each.metric == metric and each.printed is None]
         same = [each for each in mine if each.column == column]
-        return _worst(each.trust for each in same or mine)
+        return _worst(
+            Trust(each.verdict, tuple(with_sentences(list(each.reasons), self.sentences)), each.copies)
+            for each in same or mine
+        )
 
     def about(self, metrics: Collection[str]) -> Self:
         """The league's verdicts on some metrics, without numbers as papers print them."""
@@ -94,7 +99,7 @@ class TrustLeague(BaseModel):
 
     @property
     def words(self) -> str:
-        return f"the laboratory {self.name} (on {', '.join(self.tables)})"
+        return sentence("trust.league", name=self.name, tables=self.tables)
 
     def to_json(self, metrics: Iterable[tuple[str, str | None]]) -> dict[str, Any]:
         """Verdicts on some metrics and columns, for ``evaluation.json``."""

@@ -18,7 +18,7 @@ from hybrid.base.notebook import NotebookResult, Page
 from hybrid.base.ownership import seal
 from hybrid.base.progress import Progress, prefixed, silent
 from hybrid.base.rng import fresh_seed, rng_for
-from hybrid.base.sentence import sentence
+from hybrid.base.sentence import sentence, stated
 from hybrid.evaluation import REGISTRY, evaluate
 from hybrid.evaluation.context import Making, Parentage, Share
 from hybrid.evaluation.measure import Evaluation, Measure, MetricResult, Subject
@@ -172,7 +172,7 @@ class Audit(NotebookResult):
         judged = {"power": None if self.power is None else self.power.to_json(), "verdict": self.verdict.to_json()}
         about = {"notes": self.notes, "trust": None if self.league is None else self.league.to_json(private)}
         with staged(out) as temporary:
-            write_json(temporary / EVALUATION, self.evaluation.to_json() | judged | about)
+            write_json(temporary / EVALUATION, stated(self.evaluation.to_json() | judged | about))
             for file, text in self.pages():
                 write_text(temporary / file, text)
             seal(temporary, self.config.name, "audit")

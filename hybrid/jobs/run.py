@@ -19,6 +19,7 @@ from hybrid.base.hashing import file_sha256
 from hybrid.base.manifest import MANIFEST, build_manifest
 from hybrid.base.os_account import account
 from hybrid.base.ownership import check_replaceable
+from hybrid.base.sentence import stated
 from hybrid.jobs.places import labels_file, staged
 from hybrid.jobs.report_inputs import keep_source_statistics, report_pages
 from hybrid.pipeline.anonymization import Anonymization
@@ -236,7 +237,7 @@ def _results(run: Pipeline) -> dict[str, Any]:
     give_away = None if run.give_away is None else run.give_away.to_json()
     power = None if run.power is None else run.power.to_json()
     judged = {"power": power, "verdict": run.verdict.to_json(), "draw": _number(run)}
-    return run.evaluation.to_json() | {"give_away": give_away} | judged
+    return stated(run.evaluation.to_json() | {"give_away": give_away} | judged)
 
 
 def _number(run: Pipeline) -> int | None:

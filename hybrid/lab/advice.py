@@ -32,8 +32,10 @@ class Noticed:
 
     @property
     def words(self) -> str:
-        part = f", in {self.series} of {self.of} ways" if self.series < self.of else ""
-        return f"{KNOWN[self.risk].title.lower()} from {self.size} on{part}"
+        kind = KNOWN[self.risk].title.lower()
+        if self.series < self.of:
+            return sentence("lab.kind_from.ways", kind=kind, size=self.size, n=self.series, of=self.of)
+        return sentence("lab.kind_from", kind=kind, size=self.size)
 
 
 @dataclass(frozen=True)

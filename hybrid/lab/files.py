@@ -8,6 +8,7 @@ from typing import Any
 
 import pandas as pd
 
+from hybrid.base.sentence import stated
 from hybrid.evaluation import REGISTRY
 from hybrid.evaluation.trust import SCHEMA
 from hybrid.lab.advice import Believing, MetricAdvice, believing
@@ -29,7 +30,7 @@ def league_json(plan: LabDesign, found: League, given: GivenTable | None = None)
     shows it); ``do_not_believe`` has the others and why; ``kinds`` the first metrics to notice each kind of leak.
     """
     advised = believing(found)
-    return {
+    content = {
         "schema": SCHEMA,
         "name": plan.name,
         "scale": plan.scale,
@@ -62,6 +63,7 @@ def league_json(plan: LabDesign, found: League, given: GivenTable | None = None)
             for each in found.transfers
         ],
     }
+    return stated(content)
 
 
 def _believed(advice: MetricAdvice, given: GivenTable | None) -> dict[str, Any]:

@@ -12,6 +12,7 @@ import pandas as pd
 from scipy.stats import rankdata, spearmanr
 from scipy.stats import t as student
 
+from hybrid.base.sentence import sentence
 from hybrid.evaluation.trust import COPIES, WORDS, Word
 from hybrid.lab import measures
 from hybrid.lab.measurements import NULL, is_printed
@@ -327,10 +328,10 @@ def _by_risk(judged: Sequence[Judged]) -> dict[str, MetricVerdict]:
     found: dict[str, list[MetricVerdict]] = {}
     for track, verdict in ((each.track, each.verdict) for each in judged):
         if verdict is not None:
-            named = tuple(
-                f"{track.series.name}: {reason}" if track.series.name else reason for reason in verdict.reasons
-            )
-            found.setdefault(track.risk, []).append(replace(verdict, reasons=named))
+            reasons = verdict.reasons
+            if series := track.series.name:
+                reasons = tuple(sentence("lab.series", series=series, found=reason) for reason in reasons)
+            found.setdefault(track.risk, []).append(replace(verdict, reasons=reasons))
     return {risk: worst(verdicts) for risk, verdicts in found.items()}
 
 

@@ -13,6 +13,7 @@ from typing import Annotated, Any, Literal, Self
 from pydantic import AfterValidator, Field, model_validator
 
 from hybrid.base.options import Options
+from hybrid.base.sentence import sentence
 from hybrid.evaluation.options import EvaluateOptions, RetrainOptions
 from hybrid.evaluation.planted_leaks import FORMS, Leak, LeakName
 from hybrid.evaluation.planted_leaks import LEAKS as PLANTED_LEAKS
@@ -352,7 +353,7 @@ PLANTED: dict[str, RiskModel] = {
     name: RiskModel(
         name,
         FORMS[name][0].upper() + FORMS[name][1:],
-        f"Planted into the table in rising sizes, such as {leak.words.format(size='20 %')}.",
+        sentence("lab.planted", leak=leak.in_words(0.2)),
     )
     for name, leak in PLANTED_LEAKS.items()
 }

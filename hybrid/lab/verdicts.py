@@ -10,6 +10,7 @@ import pandas as pd
 
 from hybrid.base.arrays import Array
 from hybrid.base.rng import rng_for
+from hybrid.base.sentence import sentence
 from hybrid.evaluation.trust import WORDS, Word
 from hybrid.lab import measures
 from hybrid.lab.measures import POWER, Drift, Sensitivity, Share, Trend
@@ -143,22 +144,21 @@ DRIFT = 0.02
 SIGNIFICANT = 0.001
 LEAST_NULLS, LEAST_SEEDS, LEAST_LEVELS = 20, 3, 4
 RULES: dict[Word, str] = {
-    "trusted": f"False alarms no more frequent than {100 * ALARMS:g} % as far as its trials show, a number that rises "
-    f"with the leak in every repetition (Kendall's tau at least {TRUSTED_TAU:g}), and a leak of "
-    f"{100 * TRUSTED_LEAK:g} % or less is noticed; where only the order of the levels is known, at most "
-    f"{TRUSTED_LATER} level later than by the first metric. Where the size of the table was varied, its number does "
-    f"not change by more than {DRIFT:g} beyond chance.",
-    "usable": f"It rises with the leak (Jonckheere-Terpstra, p below {SIGNIFICANT:g} with all metrics counted "
-    f"together), and notices a leak of {100 * USABLE_LEAK:g} % or less, or at most {USABLE_LATER} levels later than "
-    "the first metric. On a dial of which only the order is known, all three words need at least "
-    f"{LEAST_LEVELS} levels from the last one that no metric notices; with fewer it says of a metric only whether it "
-    "misses the leak.",
-    "coarse": f"It notices the largest leak in at least {100 * POWER:g} % of the trials, but not as early or not as "
-    "surely.",
-    "unknown": f"Fewer than {LEAST_NULLS} trials without a leak, {LEAST_SEEDS} repetitions or {LEAST_LEVELS} "
-    "levels; or it gave no number to compare; or no metric noticed anything.",
-    "blind": f"It misses the largest leak in more than {100 - 100 * POWER:g} % of the trials.",
-    "misleading": f"Certainly more than {100 * ALARMS:g} % false alarms, or its number falls as the leak grows.",
+    "trusted": sentence(
+        "lab.rule.trusted",
+        alarms=100 * ALARMS,
+        tau=TRUSTED_TAU,
+        leak=100 * TRUSTED_LEAK,
+        later=TRUSTED_LATER,
+        drift=DRIFT,
+    ),
+    "usable": sentence(
+        "lab.rule.usable", p=SIGNIFICANT, leak=100 * USABLE_LEAK, later=USABLE_LATER, levels=LEAST_LEVELS
+    ),
+    "coarse": sentence("lab.rule.coarse", power=100 * POWER),
+    "unknown": sentence("lab.rule.unknown", nulls=LEAST_NULLS, seeds=LEAST_SEEDS, levels=LEAST_LEVELS),
+    "blind": sentence("lab.rule.blind", missed=100 - 100 * POWER),
+    "misleading": sentence("lab.rule.misleading", alarms=100 * ALARMS),
 }
 
 
@@ -204,14 +204,15 @@ def judge(evidence: Evidence) -> MetricVerdict:
     """Apply the rules, the worst word first."""
     track, alarms = evidence.track, evidence.alarms
     if is_alarmist(alarms):
-        return MetricVerdict("misleading", (f"false alarms in {alarms.hits} of {alarms.trials} trials without a leak",))
+        reason = sentence("lab.false_alarms", n=alarms.hits, trials=alarms.trials)
+        return MetricVerdict("misleading", (reason,))
     if track.tau < 0 and evidence.p_falling < SIGNIFICANT:
         return MetricVerdict("misleading", ("its number falls as the leak grows",))
     if missing := _missing(evidence):
         return MetricVerdict("unknown", tuple(missing))
     if track.sensitivity.position is None:
-        noticed = f"{100 * track.power[-1]:.0f} %" if track.power else "none"
-        return MetricVerdict("blind", (f"noticed the largest leak in {noticed} of the trials",))
+        noticed = round(100 * track.power[-1]) if track.power else 0
+        return MetricVerdict("blind", (sentence("lab.noticed_largest", share=noticed),))
     against_trust = list(_against_trust(evidence))
     if not against_trust:
         return MetricVerdict("trusted", ())
@@ -241,33 +242,32 @@ def by_kind(verdicts: Mapping[str, MetricVerdict]) -> MetricVerdict:
     if word == "blind":
         return MetricVerdict(word, ("notices none of the planted leaks",))
     best, blind = ([kind for kind, each in judged.items() if each.word == one] for one in (word, "blind"))
-    reasons = [f"for {_titles(best)}"] if len(best) < len(judged) else []
-    return MetricVerdict(word, (*reasons, *([f"misses {_titles(blind)}"] if blind else [])))
+    reasons = [sentence("lab.for_kinds", kinds=_titles(best))] if len(best) < len(judged) else []
+    return MetricVerdict(word, (*reasons, *([sentence("lab.misses", kinds=_titles(blind))] if blind else [])))
 
 
-def _titles(kinds: Iterable[str]) -> str:
-    return ", ".join(KNOWN[kind].title.lower() for kind in kinds)
+def _titles(kinds: Iterable[str]) -> tuple[str, ...]:
+    return tuple(KNOWN[kind].title.lower() for kind in kinds)
 
 
 def _missing(evidence: Evidence) -> Iterable[str]:
     track = evidence.track
     counts = {
-        "trials without a leak": (evidence.alarms.trials, LEAST_NULLS),
-        "repetitions": (track.curve.excess.shape[1], LEAST_SEEDS),
-        "levels": (len(track.series.levels), LEAST_LEVELS),
+        "lab.few.trials": (evidence.alarms.trials, LEAST_NULLS),
+        "lab.few.repetitions": (track.curve.excess.shape[1], LEAST_SEEDS),
+        "lab.few.levels": (len(track.series.levels), LEAST_LEVELS),
     }
-    return [f"{n} {what}, fewer than {least}" for what, (n, least) in counts.items() if n < least] + (
-        ["not every trial gave a number"] if track.gaps else []
-    )
+    few: list[str] = [sentence(name, n=n, least=least) for name, (n, least) in counts.items() if n < least]
+    return few + (["not every trial gave a number"] if track.gaps else [])
 
 
 def _against_trust(evidence: Evidence) -> Iterable[str]:
     track = evidence.track
     if track.least_tau < TRUSTED_TAU:
-        yield f"does not always rise with the leak (least tau {track.least_tau:.2f})"
+        yield sentence("lab.rises_not_always", tau=round(track.least_tau, 2))
     yield from _late(evidence, TRUSTED_LEAK, TRUSTED_LATER)
     if evidence.drift is not None and evidence.drift.certain > DRIFT:
-        yield f"changes by about {evidence.drift.value:.2f} with the size of the table"
+        yield sentence("lab.drifts", by=round(evidence.drift.value, 2))
 
 
 def _against_use(evidence: Evidence) -> Iterable[str]:
@@ -283,6 +283,6 @@ def _late(evidence: Evidence, leak: float, later: int) -> Iterable[str]:
     if track.series.scale == "share":
         value = track.at(position)
         if value is not None and value > leak:
-            yield f"notices a leak from {100 * value:g} % on"
+            yield sentence("lab.from", share=100 * value)
     elif position > evidence.first + later:
-        yield f"notices {position - evidence.first} levels later than the first metric"
+        yield sentence("lab.later", n=position - evidence.first)

@@ -21,6 +21,7 @@ from typing import Any
 from hybrid.base.atomic import write_text
 from hybrid.base.errors import ConfigError, GateRefused, VerificationError
 from hybrid.base.os_account import account, is_chosen
+from hybrid.base.sentence import sentence, sentences
 from hybrid.publication.approvers import (
     NO_ROSTER,
     ROSTER_HINT,
@@ -46,8 +47,21 @@ RAN_BY = "ran_by"
 """Entry of a run's manifest: the account that ran it."""
 FORMAT = 1
 _CLOCKS_DIFFER = timedelta(minutes=10)
-_ANYBODY = " inside a user namespace (unshare, or a container without root), where all may choose their account"
-_OUTSIDE = " outside of a container without root; or a policy of your own with separate_duties: false"
+_GIVEN_BY_ANYBODY = (
+    "it was given inside a user namespace (unshare, or a container without root), where all may choose their account, "
+    "and the policy separates duties by accounts"
+)
+_RUN_BY_ANYBODY = (
+    "it was run inside a user namespace (unshare, or a container without root), where all may choose their account, "
+    "and the policy separates duties by accounts"
+)
+_RUN_AGAIN = "run it again outside of a container without root; or a policy of your own with separate_duties: false"
+_ANOTHER_PERSON = (
+    "another person decides, from an account of their own outside of a container without root; or a policy of your own "
+    "with separate_duties: false"
+)
+_UNPROVEN = "not proven: the name as it was given"
+_UNPROVEN_SEVERAL = "not proven: the name as it was given; two accounts of one machine prove no second person"
 _SAME = "it was given from the account that ran it, and the policy separates these duties"
 _SIGN = "hybrid approve RUN --by NAME --reason TEXT --statement FILE, then: ssh-keygen -Y sign -n hybrid-approval"
 
@@ -117,7 +131,7 @@ def approve(
     given = Approval(clean_name(by, "--by"), _reason(reason), at, account(), proof)
     problem = _problem(run, given, now) or _same_account(run, given, ledger.approvals(run.id))
     if problem:
-        raise VerificationError(f"the approval by {given.by} does not count: {problem}", hint=_hint(run))
+        raise VerificationError(sentence("approval.not_counted", by=given.by, problem=problem), hint=_hint(run))
     ledger.approve(run.id, given)
 
 
@@ -144,7 +158,7 @@ def _problem(run: FinishedRun, given: Approval, now: datetime) -> str:
     if made is None or made > now + _CLOCKS_DIFFER:
         return "it has no time, or one in the future"
     if now - made > timedelta(days=policy.approval_days):
-        return f"it is older than {policy.approval_days:g} days"
+        return sentence("approval.too_old", days=policy.approval_days)
     ran_by = run.manifest.get(RAN_BY)
     if policy.lacks_roster:
         return NO_ROSTER
@@ -153,7 +167,7 @@ def _problem(run: FinishedRun, given: Approval, now: datetime) -> str:
     if not policy.separates_duties:
         return ""
     if is_chosen(given.account):
-        return f"it was given{_ANYBODY}, and the policy separates duties by accounts"
+        return _GIVEN_BY_ANYBODY
     return _unknown_author(ran_by) or (_SAME if given.account == ran_by else "")
 
 
@@ -161,7 +175,7 @@ def _unknown_author(ran_by: str | None) -> str:
     """Reason why the author is unknown; empty if the account counts."""
     if ran_by is None:
         return _SAME
-    return f"it was run{_ANYBODY}, and the policy separates duties by accounts" if is_chosen(ran_by) else ""
+    return _RUN_BY_ANYBODY if is_chosen(ran_by) else ""
 
 
 def _same_account(run: FinishedRun, given: Approval, others: Iterable[Approval]) -> str:
@@ -170,7 +184,7 @@ def _same_account(run: FinishedRun, given: Approval, others: Iterable[Approval])
     of_account = [other.by for other in others if other.account == given.account]
     if all(person_of(name) == person_of(given.by) for name in of_account):
         return ""
-    return f"{of_account[0]} approved from the same account, and the policy wants different people"
+    return sentence("approval.same_account", by=of_account[0])
 
 
 def _signed_problems(run: FinishedRun, given: Approval, ran_by: str | None, now: datetime) -> Iterator[str]:
@@ -179,7 +193,7 @@ def _signed_problems(run: FinishedRun, given: Approval, ran_by: str | None, now:
         yield "the policy's roster does not name this person"
         return
     if approver.until is not None and now.date() > approver.until:
-        yield f"the roster names this person until {approver.until}"
+        yield sentence("approval.until", day=f"{approver.until}")
     if run.policy.separates_duties and (_unknown_author(ran_by) or ran_by in approver.accounts):
         yield "who ran it does not approve it" if ran_by is None or not is_chosen(ran_by) else _unknown_author(ran_by)
     signed = _signed(given)
@@ -191,15 +205,15 @@ def _signed_problems(run: FinishedRun, given: Approval, ran_by: str | None, now:
     except VerificationError as error:
         yield error.problems[0].message
         return
-    differing = [key for key, value in _about(run).items() if content.get(key) != value]
+    differing = tuple(key for key, value in _about(run).items() if content.get(key) != value)
     if differing:
-        yield f"the statement is about something else: {', '.join(differing)}"
+        yield sentence("approval.other", what=differing)
     if (content.get("by"), content.get("made")) != (given.by, given.at):
         yield "the statement names another person or time"
     try:
         verify_signature(signed.statement.encode(), signed.signature, approver.public_key, NAMESPACE)
     except SignatureProblem as problem:
-        yield f"the signature does not fit: {problem}"
+        yield sentence("approval.signature", problem=str(problem))
 
 
 def _on_roster(run: FinishedRun, by: str) -> Approver | None:
@@ -217,9 +231,8 @@ def _signed(given: Approval) -> SignedStatement | None:
 def _proof(run: FinishedRun, given: Approval) -> str:
     approver = _on_roster(run, given.by)
     if approver is None:
-        alone = "" if run.policy.approvals < 2 else "; two accounts of one machine prove no second person"
-        return f"not proven: the name as it was given{alone}"
-    return f"signed by key {key_fingerprint(approver.public_key)}"
+        return _UNPROVEN if run.policy.approvals < 2 else _UNPROVEN_SEVERAL
+    return sentence("proof.signed", key=key_fingerprint(approver.public_key))
 
 
 def _about(run: FinishedRun) -> dict[str, Any]:
@@ -258,10 +271,10 @@ def _reason(text: str) -> str:
 
 def _hint(run: FinishedRun) -> str:
     if is_chosen(run.manifest.get(RAN_BY) or ""):
-        return f"run it again{_OUTSIDE}"
+        return _RUN_AGAIN
     if run.policy.approvers:
         return _SIGN
-    return f"another person decides, from an account of their own{_OUTSIDE}"
+    return _ANOTHER_PERSON
 
 
 @dataclass(frozen=True)
@@ -286,7 +299,7 @@ class SentBack:
 
     @property
     def words(self) -> str:
-        return f"{self.folder} was sent back on {self.at[:10]} by {self.by}: {self.reason}"
+        return sentence("sent_back", run=self.folder, day=self.at[:10], by=self.by, reason=self.reason)
 
 
 class SentBackRuns(Ledger):
@@ -333,8 +346,8 @@ def send_back(run_dir: Path, releases_dir: Path, private_dir: Path, by: str, rea
         ledger.keep(given)
         held = held_run(private_dir, run.data_set)
         if held is not None and held.run_id == run.id:
-            replace(held, outcome="refused", message=f"sent back by {name}: {why}").keep(private_dir)
-        ledger.note(run.data_set, "sent back", f"{given.folder} by {name}: {why}")
+            replace(held, outcome="refused", message=sentence("sent_back.by", by=name, reason=why)).keep(private_dir)
+        ledger.note(run.data_set, "sent back", sentence("event.run", run=given.folder, by=name, reason=why))
     return given
 
 
@@ -358,11 +371,11 @@ def since_last_release(data_set: str, private_dir: Path) -> tuple[SentBack, ...]
 def refuse_sent_back(run: FinishedRun, blocking_runs: Sequence[SentBack], ledger: Ledger) -> None:
     """Refuse a run whose source, method and policy were sent back (GateRefused, with every reason)."""
     if blocking_runs:
-        message = "; ".join(one.words for one in blocking_runs)
+        message = sentences(*(one.words for one in blocking_runs), between="further")
         ledger.note(run.data_set, "refused", message)
         names = " and ".join(dict.fromkeys(one.by for one in blocking_runs))
         raise GateRefused(
-            f"{message}; of this data, method and policy nothing was published",
+            sentence("sent_back.blocks", found=message),
             hint=f"change the method so that the reason no longer holds, and run again; or {names} approves",
         )
 

@@ -19,6 +19,7 @@ from pydantic import Field, field_validator
 
 from hybrid.base.errors import ConfigError, Problem
 from hybrid.base.options import Options
+from hybrid.base.sentence import sentence
 
 _PUNCTUATION = frozenset(" .,'’·-_@&()/")
 _ALPHABETS = frozenset({"ARMENIAN", "CHEROKEE", "COPTIC", "CYRILLIC", "GEORGIAN", "GREEK", "LATIN", "LISU"})
@@ -237,18 +238,17 @@ def unproven_problem(approvers: Sequence[Approver], approvals: int, signed_appro
         return Problem(f"{NO_ROSTER}: nobody can accept a review of this run", ROSTER_HINT)
     if approvals < 2:
         return None
-    said = f"the policy wants {approvals} approvals, and one person with {approvals} accounts can give them all"
+    said = sentence("policy.unproven", n=approvals)
     return Problem(said, "list under approvers who decides, with the line of each ~/.ssh/id_ed25519.pub")
 
 
-def roster_problem(approvers: Sequence[Approver], approvals: int) -> str:
-    """Reason why a roster cannot be used; empty if it can."""
+def check_roster(approvers: Sequence[Approver], approvals: int) -> None:
+    """Raise a ValueError where a roster cannot be used."""
     if not approvers:
-        return ""
+        return
     people = {person_of(approver.name) for approver in approvers}
     keys = {approver.public_key for approver in approvers}
     if len(people) < len(approvers) or len(keys) < len(approvers):
-        return "approvers: every person is named once, with a key that nobody else has"
+        raise ValueError("approvers: every person is named once, with a key that nobody else has")
     if approvals > len(approvers):
-        return f"approvals is {approvals}, and approvers names {len(approvers)}"
-    return ""
+        raise ValueError(f"approvals is {approvals}, and approvers names {len(approvers)}")

@@ -8,8 +8,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
 from typing import Any
 
-from hybrid.base.sentence import sentences_in
-from hybrid.publication.facts import SENTENCES, facts_of
+from hybrid.base.sentence import SENTENCES, sentences_in
+from hybrid.publication.facts import facts_of
 from hybrid.publication.finished_run import FinishedRun
 from hybrid.publication.gate import DrawNumber
 from hybrid.publication.private_words import SEED_NOTE as PRIVATE_SEED_NOTE

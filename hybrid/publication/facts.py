@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from hybrid.base.atomic import write_json
 from hybrid.base.hashing import file_sha256
-from hybrid.base.sentence import sentence, sentences_in
+from hybrid.base.sentence import SENTENCES, sentence, stated
 from hybrid.evaluation.measure import Evaluation, Measure
 from hybrid.publication.finished_run import DAMAGE, FinishedRun, damaged
 from hybrid.publication.first_page import FirstPage, RunFacts, first_page, open_rules, private_page, promise
@@ -30,7 +30,6 @@ if TYPE_CHECKING:
     from hybrid.publication.certificate import Acceptance
 
 FACTS = "facts.json"
-SENTENCES = "sentences"
 """Entry with the template and the facts of every sentence of the others."""
 FORMAT = 1
 DIFFERENCES = {
@@ -100,8 +99,7 @@ def facts_of(
         "code": {key: run.manifest.get(key) for key in ("packages", "python", "git")},
         **_tables(run.manifest),
     }
-    stated = _private(content, run) if run.is_dp else content
-    found: dict[str, Any] = json.loads(json.dumps(stated | {SENTENCES: sentences_in(stated)}))
+    found: dict[str, Any] = json.loads(json.dumps(stated(_private(content, run) if run.is_dp else content)))
     return found
 
 
@@ -150,7 +148,7 @@ def differences_of(evaluation: Evaluation) -> list[WorstFinding]:
         for metric in evaluation.of_stage(name, "synthetic"):
             said = metric.outcome.details.get("said") if isinstance(metric.outcome, Measure) else None
             if said:
-                found.append(WorstFinding(name, str(said), metric.table))
+                found.append(WorstFinding(name, said, metric.table))
     return found
 
 

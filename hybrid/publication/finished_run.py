@@ -13,6 +13,7 @@ from hybrid.base.errors import ConfigError, DataError, Problem, VerificationErro
 from hybrid.base.language import Language, language_of, languages
 from hybrid.base.manifest import MANIFEST, hash_files
 from hybrid.base.regular_file import LARGEST, parse_json, read_regular
+from hybrid.base.sentence import restated
 from hybrid.evaluation.measure import AllRows, Crossed, Evaluation, Measure, MetricResult, NotComputable
 from hybrid.publication.composition import Exposure
 from hybrid.publication.gate import judge
@@ -214,6 +215,7 @@ def _read_run(folder: Path) -> FinishedRun:
 
 
 def _evaluated(content: Mapping[str, Any]) -> tuple[Evaluation, Power | None]:
+    content = restated(content)
     power = content.get("power")
     return evaluation_from_json(content), None if power is None else Power.from_json(power)
 
@@ -282,8 +284,9 @@ def checked_content(path: Path, sha256: str, most: int = LARGEST) -> bytes:
 
 
 def damaged(folder: Path) -> DataError:
-    said = f"{folder}: a file of the run is damaged: entries are missing or of another kind"
-    return DataError(said, hint="run it again")
+    return DataError(
+        f"{folder}: a file of the run is damaged: entries are missing or of another kind", hint="run it again"
+    )
 
 
 def changed(path: Path) -> VerificationError:

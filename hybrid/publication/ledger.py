@@ -18,6 +18,7 @@ from typing import Any
 
 from hybrid.base.atomic import make_private
 from hybrid.base.errors import OutputError
+from hybrid.base.sentence import kept, reread
 from hybrid.publication.certificate import Acceptance
 from hybrid.publication.composition import Exposure, JointClasses
 from hybrid.publication.gate import DrawNumber
@@ -207,7 +208,7 @@ class Ledger:
         row = {
             **{key: getattr(entry, key) for key in _PLAIN},
             "folder": str(folder.resolve()),
-            "acceptances": json.dumps([asdict(acceptance) for acceptance in entry.acceptances]),
+            "acceptances": json.dumps([asdict(one) | {"proof": kept(one.proof)} for one in entry.acceptances]),
             "metrics": json.dumps(entry.metrics),
             "exposure": None if entry.exposure is None else json.dumps(asdict(entry.exposure)),
             "joint_classes": None if joint is None else joint.to_bytes(),
@@ -292,8 +293,8 @@ class Ledger:
     def approvals(self, run: str) -> list[Approval]:
         """Approvals of a run as they were given, oldest first."""
         with self._connected() as database:
-            columns = "by, reason, at, account, proof"
-            rows = database.execute(f"SELECT {columns} FROM approvals WHERE run = ? ORDER BY at, by", (run,)).fetchall()
+            asked = "SELECT by, reason, at, account, proof FROM approvals WHERE run = ? ORDER BY at, by"
+            rows = database.execute(asked, (run,)).fetchall()
         return [Approval(**row) for row in rows]
 
     def count_draw(self, data_set: str, data_tag: str, policy: str, draw: str, at_least: int = 1) -> DrawNumber:
@@ -343,7 +344,7 @@ class Ledger:
         """Record an event."""
         with self._connected() as database:
             now = datetime.now(UTC).isoformat(timespec="microseconds")
-            database.execute("INSERT INTO events VALUES (?, ?, ?, ?)", (data_set, now, outcome, message))
+            database.execute("INSERT INTO events VALUES (?, ?, ?, ?)", (data_set, now, outcome, kept(message)))
 
     def events(self, data_set: str | None = None, last: int = 20) -> list[LedgerEvent]:
         """Newest events, oldest of them first."""
@@ -352,7 +353,7 @@ class Ledger:
                 "SELECT * FROM events WHERE data_set = ? OR ? IS NULL ORDER BY rowid DESC LIMIT ?",
                 (data_set, data_set, last),
             ).fetchall()
-        return [LedgerEvent(**row) for row in reversed(rows)]
+        return [_event(row) for row in reversed(rows)]
 
     def last_events(self, data_set: str | None = None) -> list[LedgerEvent]:
         """Last event of every data set, or of one."""
@@ -362,7 +363,7 @@ class Ledger:
                 " AND (data_set = ? OR ? IS NULL) ORDER BY rowid",
                 (data_set, data_set),
             ).fetchall()
-        return [LedgerEvent(**row) for row in rows]
+        return [_event(row) for row in rows]
 
     @contextmanager
     def _connected(self) -> Iterator[sqlite3.Connection]:
@@ -398,6 +399,10 @@ def _put_out(database: sqlite3.Connection, data_set: str, release: str) -> None:
     database.execute("INSERT INTO outs VALUES (?, ?, ?)", (data_set, release, now))
 
 
+def _event(row: Mapping[str, Any]) -> LedgerEvent:
+    return LedgerEvent(row["data_set"], row["at"], row["outcome"], reread(row["message"]))
+
+
 _PLAIN = ("release", "data_set", "created", "data_tag", "release_tag", "status", "policy")
 
 
@@ -405,7 +410,9 @@ def _entry(row: Mapping[str, Any]) -> LedgerEntry:
     exposure = row["exposure"]
     return LedgerEntry(
         **{key: row[key] for key in _PLAIN},
-        acceptances=tuple(Acceptance(**found) for found in json.loads(row["acceptances"])),
+        acceptances=tuple(
+            Acceptance(**found | {"proof": reread(found.get("proof", ""))}) for found in json.loads(row["acceptances"])
+        ),
         metrics=tuple(json.loads(row["metrics"])),
         exposure=None if exposure is None else Exposure(**json.loads(exposure)),
     )

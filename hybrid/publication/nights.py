@@ -9,16 +9,17 @@ from __future__ import annotations
 import json
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, fields
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Literal
 
 from hybrid.base.atomic import make_private, write_json
-from hybrid.base.errors import DataError, OutputError, Problem, VerificationError
+from hybrid.base.errors import DataError, OutputError, VerificationError
 from hybrid.base.hashing import file_sha256
 from hybrid.base.locks import locked, locked_if_free
 from hybrid.base.manifest import MANIFEST
+from hybrid.base.sentence import restated, sentence, stated
 from hybrid.publication.ledger import LedgerEntry
 
 _PREFIX, _MARK, _LOCK = ".night-", ".began", ".lock"
@@ -106,13 +107,19 @@ class HeldRun:
         """Compare the run's manifest with the one that was held back."""
         manifest = self.folder / MANIFEST
         if not manifest.is_file() or file_sha256(manifest) != self.run_id:
-            message = f"{self.folder}: this is not the run that waits for an approval"
-            raise VerificationError(Problem(message, "put the run's folder back as it was, or remove the folder"))
+            raise VerificationError(
+                f"{self.folder}: this is not the run that waits for an approval",
+                hint="put the run's folder back as it was, or remove the folder",
+            )
 
     def keep(self, private_dir: Path) -> None:
         """Write into the private zone, replacing an older one."""
         make_private(private_dir)
-        write_json(_path(private_dir, self.data_set), asdict(self), private=True)
+        write_json(_path(private_dir, self.data_set), stated(asdict(self)), private=True)
+
+
+def approve_hint(run: Path | str) -> str:
+    return sentence("hint.approve", command=f"hybrid approve {run} --by NAME --reason TEXT")
 
 
 def releases_of(tag: str, entries: Iterable[LedgerEntry]) -> int:
@@ -125,8 +132,9 @@ def held_run(private_dir: Path, data_set: str) -> HeldRun | None:
     if not path.exists():
         return None
     try:
-        return HeldRun(**json.loads(path.read_text(encoding="utf-8")))
-    except (ValueError, TypeError):
+        content = restated(json.loads(path.read_text(encoding="utf-8")))
+        return HeldRun(**{field.name: content[field.name] for field in fields(HeldRun)})
+    except (ValueError, TypeError, AttributeError, KeyError):
         hint = "remove the file; the next night then draws anew"
         raise DataError(f"{path}: the note of a run that is held back is damaged", hint=hint) from None
 

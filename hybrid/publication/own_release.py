@@ -19,6 +19,7 @@ from hybrid.base.atomic import PREFIX, is_workplace
 from hybrid.base.errors import Problem
 from hybrid.base.hashing import file_sha256
 from hybrid.base.ownership import CERTIFICATE
+from hybrid.base.sentence import sentence
 from hybrid.publication.folder import LATEST, Release, named_latest, point_latest, read_mark, read_release
 from hybrid.publication.ledger import Ledger, LedgerEntry, Withdrawal
 from hybrid.publication.private_words import WITHHELD
@@ -46,10 +47,10 @@ class FolderState:
     others: int
     """Releases of which signature, certificate, names and sizes were compared, and no further content."""
 
-    def __str__(self) -> str:
-        rest = f"; of {self.others} older ones signature, certificate, names and sizes" if self.others else ""
-        compared = "1 release was" if self.whole == 1 else f"{self.whole} releases were"
-        return f"{compared} compared byte by byte with what was published{rest}"
+    @property
+    def words(self) -> str:
+        found = sentence("folder.compared", n=self.whole)
+        return sentence("folder.compared.others", found=found, n=self.others) if self.others else found
 
 
 class OwnReleases:
@@ -194,8 +195,8 @@ class OwnReleases:
             return []
         said = _latest_words(self.folder)
         if right is None:
-            return [Problem(f"{said}, which is not in the ledger", f"{_DISTRUST}; {_WORK}")]
-        return [Problem(f"{said}; the newest true release of the ledger is {right}", "the next night repairs it")]
+            return [Problem(sentence("latest.unknown", found=said), f"{_DISTRUST}; {_WORK}")]
+        return [Problem(sentence("latest.wrong", found=said, name=right), "the next night repairs it")]
 
     def _missing(self) -> list[Problem]:
         """The newest release, which nothing here ever removes."""
@@ -234,14 +235,14 @@ def repair_latest(own: OwnReleases) -> str:
     if right is None or right == named_latest(own.folder):
         return ""
     point_latest(own.folder / right)
-    return f"{said}; it was turned to {right}"
+    return sentence("latest.turned", found=said, name=right)
 
 
 def _latest_words(releases_dir: Path) -> str:
     named = named_latest(releases_dir)
     if named is None:
-        return f"{LATEST} is no link" if os.path.lexists(releases_dir / LATEST) else f"there is no {LATEST}"
-    return f"{LATEST} names {shown(named)}"
+        return sentence("latest.no_link" if os.path.lexists(releases_dir / LATEST) else "latest.none", latest=LATEST)
+    return sentence("latest.names", latest=LATEST, name=shown(named))
 
 
 def shown(name: str) -> str:

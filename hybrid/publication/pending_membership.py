@@ -10,6 +10,7 @@ from pathlib import Path
 import numpy as np
 
 from hybrid.anonymize.result import AnonymizationResult
+from hybrid.base.sentence import sentence
 from hybrid.publication.composition import Exposure, JointClasses, Membership, named_persons
 from hybrid.publication.finished_run import FinishedRun
 from hybrid.publication.folder import releases_in
@@ -65,7 +66,7 @@ def joined_history(run: FinishedRun, ledger: Ledger, releases_dir: Path, private
     entered = {entry.release for entry in ledger.entries(run.data_set)}
     of_this = {found.path.name for found in releases_in(releases_dir) if found.certificate.get("name") == run.data_set}
     if of_this - entered:
-        return JoinedHistory(f"{len(of_this - entered)} earlier releases are not in the ledger", None)
+        return JoinedHistory(sentence("history.missing", n=len(of_this - entered)), None)
     earlier = ledger.joint_classes(run.data_set)
     if earlier is None:
         return JoinedHistory("an earlier release is in the ledger without its classes", None)

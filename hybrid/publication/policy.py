@@ -24,7 +24,7 @@ from hybrid.evaluation.measure import Subject
 from hybrid.evaluation.planted_leaks import LeakName
 from hybrid.evaluation.trust import TrustLeague, load_trust
 from hybrid.privacy.accounting import delta_of, rho_for
-from hybrid.publication.approvers import Approver, roster_problem
+from hybrid.publication.approvers import Approver, check_roster
 from hybrid.publication.criteria import QUESTIONS
 from hybrid.publication.power import MustDetect, PowerOptions, SmallTable
 from hybrid.publication.rules import KINDS
@@ -250,9 +250,7 @@ class _PolicyHead(Options):
         twice = sorted({name for name in names if names.count(name) > 1})
         if twice:
             raise ValueError(f"rules need different names; these are used twice: {', '.join(twice)}")
-        problem = roster_problem(self.approvers, self.approvals)
-        if problem:
-            raise ValueError(problem)
+        check_roster(self.approvers, self.approvals)
         return self
 
 

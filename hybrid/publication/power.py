@@ -104,7 +104,7 @@ class LeakTrials:
 def _words(kind: LeakName, size: float, ways: Sequence[str]) -> str:
     """A leak in plain words, with what its people were chosen by."""
     by = tuple(sentence("leak.way", chosen=RANKINGS[ranking]) for way in ways for ranking in RANKINGS if ranking == way)
-    leak = LEAKS[kind].words.format(size=f"{100 * size:.3g} %")
+    leak = LEAKS[kind].in_words(size)
     return sentence("leak.by", leak=leak, ways=by) if by else leak
 
 

@@ -16,6 +16,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 
 from hybrid.base.errors import GateRefused, Problem
+from hybrid.base.sentence import sentence
 from hybrid.privacy.accounting import epsilon_of
 from hybrid.publication.ledger import Ledger
 from hybrid.publication.policy import YEAR, YearlyBudget
@@ -191,11 +192,20 @@ class Account:
         left = limit.left(rho, delta + price.delta)
         small = max(price.stated_delta - price.delta, limit.delta * 1e-3)
         free = _free_again(limit, counted, price)
-        when = "a single draw costs more than a year allows" if free is None else f"enough is free again on {free}"
+        said = sentence(
+            "dp.yearly",
+            source=source,
+            limit=limit.words,
+            n=len(counted),
+            spent=f"{rho:.4g}",
+            left=f"{left:.4g}",
+            epsilon=f"{epsilon_of(left, small):.3g}",
+            delta=f"{small:.2g}",
+            price=f"{price.rho:.4g}",
+            when=sentence("dp.yearly.never") if free is None else sentence("dp.yearly.free", day=free),
+        )
         return Problem(
-            f"the yearly privacy budget of {source} is {limit.words}; {len(counted)} draws spent rho = {rho:.4g}, "
-            f"rho = {left:.4g} (epsilon = {epsilon_of(left, small):.3g} at delta = {small:.2g}) is left, and a further "
-            f"draw costs rho = {price.rho:.4g}: nothing was drawn; {when}",
+            said,
             "wait, lower privacy.epsilon, or let the policy's owner raise yearly_budget; without sight of the records",
         )
 

@@ -44,6 +44,7 @@ from hybrid.publication.folder import Release, incoming, opened, place, point_la
 from hybrid.publication.gate import DrawNumber
 from hybrid.publication.key import data_tag, record_secret, release_key, release_tag
 from hybrid.publication.ledger import Ledger, LedgerEntry
+from hybrid.publication.nights import approve_hint
 from hybrid.publication.own_release import OwnReleases, repair_latest, tags_of
 from hybrid.publication.pending_membership import JoinedHistory, forget_membership, joined_history
 from hybrid.publication.rare_values import refuse_rare_values
@@ -190,8 +191,12 @@ def _decided(run: FinishedRun) -> DecidedRoles:
 def _refuse_blocked(run: FinishedRun, verdict: Verdict, ledger: Ledger, private_dir: Path) -> None:
     if verdict.status == "block":
         forget_membership(private_dir, run)
-        ledger.note(run.data_set, "refused", f"blocked by {', '.join(check.rule for check in verdict.open_checks)}")
+        ledger.note(run.data_set, "refused", _blocked(verdict))
         raise GateRefused(_problems(verdict))
+
+
+def _blocked(verdict: Verdict) -> str:
+    return sentence("event.blocked", rules=tuple(check.rule for check in verdict.open_checks))
 
 
 def _problems(verdict: Verdict) -> list[Problem]:
@@ -211,13 +216,13 @@ def _admit(run: FinishedRun, verdict: Verdict, ledger: Ledger) -> tuple[Acceptan
     found = accepted(run, ledger, datetime.now(UTC))
     if len(found) >= wanted:
         return found
-    ledger.note(run.data_set, "waiting", f"review: {len(found)} of {wanted} approvals of {run.folder.name}")
-    people = "a person" if wanted == 1 else f"{wanted} different people"
-    so_far = f"; {len(found)} accepted so far" if found else ""
-    hint = f"look at the report, then: hybrid approve {run.folder} --by NAME --reason TEXT"
-    missing = [Problem(NO_ROSTER, ROSTER_HINT)] if run.policy.lacks_roster else []
-    asked = Problem(f"the policy wants {people} to decide{so_far}", "" if missing else hint)
-    raise ApprovalNeeded([*_problems(verdict), asked, *missing])
+    ledger.note(run.data_set, "waiting", sentence("event.review", n=len(found), wanted=wanted, run=run.folder.name))
+    asked = sentence("review.asked", n=wanted)
+    if found:
+        asked = sentence("review.asked.so_far", asked=asked, n=len(found))
+    if run.policy.lacks_roster:
+        raise ApprovalNeeded([*_problems(verdict), Problem(asked), Problem(NO_ROSTER, ROSTER_HINT)])
+    raise ApprovalNeeded([*_problems(verdict), Problem(asked, approve_hint(run.folder))])
 
 
 def _published(releases_dir: Path, release_tag: str, ledger: Ledger) -> Release | None:
@@ -251,10 +256,10 @@ def _refuse_other_draw(run: FinishedRun, existing: Release, ledger: Ledger) -> N
     """Refuse a second draw of a source and method already released: the table must be that of the release."""
     published = {about["sha256"] for about in existing.certificate["files"].values()}
     if not published.issuperset(run.tables.values()):
-        message = f"another draw of the same data and method is out as {existing.path.name}"
+        message = sentence("draw.out", name=existing.path.name)
         ledger.note(run.data_set, "refused", message)
         raise GateRefused(
-            f"{message}; nothing was published",
+            sentence("nothing_published", found=message),
             hint="keep that release: a second draw would disclose more about the same people",
         )
 
@@ -263,7 +268,7 @@ def _refuse_withdrawn(run: FinishedRun, ledger: Ledger, release_tag: str) -> Non
     of_this = {entry.release for entry in ledger.entries() if entry.release_tag == release_tag}
     found = next((known for known in reversed(ledger.withdrawals()) if known.release in of_this), None)
     if found is not None:
-        message = f"the release of this data and method, {found.release}, was withdrawn by {found.by}: {found.reason}"
+        message = sentence("draw.withdrawn", name=found.release, by=found.by, reason=found.reason)
         ledger.note(run.data_set, "refused", message)
         raise GateRefused(
             f"{message}; nothing was published",
@@ -286,7 +291,7 @@ def _catch_up(releases_dir: Path, existing: Release, run: FinishedRun, ledger: L
         return "kept", name
     ledger.put_out(run.data_set, name)
     point_latest(existing.path)
-    return "released", f"returned to {name}"
+    return "released", sentence("event.returned", name=name)
 
 
 def _build(

@@ -208,8 +208,10 @@ class RareValues:
         """Read from the folder of a run; ``sha256`` is that of the run's manifest, None if it has none."""
         path = folder / RARE
         if sha256 is None or not path.is_file():
-            message = f"{folder}: the run does not say which values few people hold, so nothing of it is published"
-            raise DataError(message, hint="run it again")
+            raise DataError(
+                f"{folder}: the run does not say which values few people hold, so nothing of it is published",
+                hint="run it again",
+            )
         found = pd.read_parquet(io.BytesIO(checked_content(path, sha256, sys.maxsize)))
         least = int(found["least"].iloc[0]) if len(found) else 0
         return cls(least, found.drop(columns="least"))

@@ -15,6 +15,7 @@ from typing import Any, get_args
 from hybrid.anonymize.result import AnonymizationResult
 from hybrid.base.errors import Problem, VerificationError
 from hybrid.base.manifest import StageName
+from hybrid.base.sentence import sentence
 from hybrid.evaluation.measure import Evaluation
 from hybrid.publication.finished_run import FinishedRun
 from hybrid.publication.folder import TEXTS
@@ -118,7 +119,7 @@ def refuse_leaks(folder: Path, run: FinishedRun, private_dir: Path) -> None:
     if run.manifest["seed"] >= _LONGEST_COMMON_SEED:
         secrets["the seed"] = str(run.manifest["seed"])
     problems = [
-        Problem(f"{path.name} holds {what}; nothing was published", "write the file without it")
+        Problem(sentence("redact.holds", file=path.name, what=what), "write the file without it")
         for path in sorted(folder.iterdir())
         if path.suffix in TEXTS
         for what, secret in secrets.items()
@@ -129,8 +130,8 @@ def refuse_leaks(folder: Path, run: FinishedRun, private_dir: Path) -> None:
 
 
 def _absolute_paths(config: Mapping[str, Any]) -> dict[str, str]:
-    sources = {"the path of the data": config.get("data") or {}}
-    sources |= {f"the path of the table {name}": table for name, table in (config.get("tables") or {}).items()}
+    sources: dict[str, Any] = {"the path of the data": config.get("data") or {}}
+    sources |= {sentence("redact.table", table=name): table for name, table in (config.get("tables") or {}).items()}
     paths = {what: str(source.get("path") or "") for what, source in sources.items()}
     return {what: path for what, path in paths.items() if Path(path).is_absolute()}
 

@@ -8,9 +8,10 @@ from datetime import datetime
 from pathlib import Path
 
 from hybrid.base.errors import Problem
+from hybrid.base.sentence import sentence
 from hybrid.publication.folder import named_latest, read_mark
 from hybrid.publication.ledger import Ledger, LedgerEntry, LedgerEvent, Withdrawal
-from hybrid.publication.nights import HeldRun, cut_off_nights, held_runs
+from hybrid.publication.nights import HeldRun, approve_hint, cut_off_nights, held_runs
 from hybrid.publication.own_release import LOOKED_BYTES, OwnReleases
 from hybrid.publication.privacy_account import PaidDraws, SpentBudget
 
@@ -85,7 +86,7 @@ def releases_state(
         waiting=waiting,
         withdrawn=tuple(own.withdrawals.values()),
         budgets=tuple(PaidDraws(private_dir).spent(now)),
-        looked=str(look),
+        looked=look.words,
         foreign=tuple(own.foreign()),
     )
 
@@ -93,20 +94,23 @@ def releases_state(
 def _waiting(held: Mapping[str, HeldRun], last: list[LedgerEvent]) -> Iterator[Problem]:
     for name, run in held.items():
         if run.outcome == "waiting":
-            yield Problem(f"{name}: {run.message}, since {run.since[:10]}", _approve(run.run))
+            yield Problem(_since(name, run.message, run.since), approve_hint(run.run))
     for event in last:
         if event.outcome == "waiting" and (event.data_set not in held or held[event.data_set].outcome == "refused"):
-            yield Problem(f"{event.data_set}: {event.message}, since {event.at[:10]}", _approve("RUN"))
+            yield Problem(_since(event.data_set, event.message, event.at), approve_hint("RUN"))
 
 
-def _approve(run: str) -> str:
-    return f"look at its report, then: hybrid approve {run} --by NAME --reason TEXT"
+def _since(name: str, message: str, since: str) -> str:
+    return sentence("night.waits", name=name, message=message, day=since[:10])
 
 
 def _ended_badly(last: list[LedgerEvent]) -> Iterator[Problem]:
     for event in last:
         if event.outcome in _HINTS:
-            yield Problem(f"{event.data_set}: the last night: {event.outcome}: {event.message}", _HINTS[event.outcome])
+            yield Problem(
+                sentence("night.last", name=event.data_set, outcome=event.outcome, message=event.message),
+                _HINTS[event.outcome],
+            )
 
 
 def _unfinished(own: OwnReleases) -> Iterator[Problem]:

@@ -76,8 +76,10 @@ def verify(release_dir: Path, keys: Sequence[SSlibKey] = (), *, whole: bool = Tr
         certificate = signed.certificate
     try:
         if certificate["format"] != FORMAT:
-            found = f"{CERTIFICATE} has format {certificate['format']}; this version reads {FORMAT}"
-            return [*problems, Problem(found, "use a newer version")]
+            found = Problem(
+                f"{CERTIFICATE} has format {certificate['format']}; this version reads {FORMAT}", "use a newer version"
+            )
+            return [*problems, found]
         if signed is not None or not problems:
             problems += signature_problems(certificate, signed, keys)
         if problems:  # what the publisher did not sign says nothing about the files
@@ -87,8 +89,8 @@ def verify(release_dir: Path, keys: Sequence[SSlibKey] = (), *, whole: bool = Tr
         problems += _certificate_problems(certificate)
         problems += _folder_problems(release_dir, certificate, signed, whole)
     except DAMAGE:
-        damaged = f"{CERTIFICATE} or {EVALUATION} is damaged: entries are missing or of another kind"
-        return [*problems, Problem(damaged, _FETCH)]
+        damaged = Problem(f"{CERTIFICATE} or {EVALUATION} is damaged: entries are missing or of another kind", _FETCH)
+        return [*problems, damaged]
     return problems
 
 

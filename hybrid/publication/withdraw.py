@@ -17,6 +17,7 @@ from hybrid.base import atomic
 from hybrid.base.atomic import remove
 from hybrid.base.errors import ConfigError
 from hybrid.base.os_account import account
+from hybrid.base.sentence import sentence
 from hybrid.publication.approvers import clean_name, clean_text
 from hybrid.publication.folder import LATEST, MARK_FORMAT, WITHDRAWN, named_latest, opened, releases_in
 from hybrid.publication.ledger import Delivery, Ledger, Withdrawal
@@ -71,9 +72,9 @@ def withdraw(release: str, releases_dir: Path, private_dir: Path, by: str, reaso
         _mark(releases_dir / release, given)
         latest = _move_latest(releases_dir, ledger)
         if release not in before.withdrawals:
-            out = "nothing is out" if latest is None else f"out is {latest}"
-            data_set = before.entries[release].data_set
-            ledger.note(data_set, "withdrawn", f"{release} by {given.by}: {given.reason}; {out}")
+            said = sentence("event.run", run=release, by=given.by, reason=given.reason)
+            out = sentence("event.out", found=said, name=latest) if latest else sentence("event.none_out", found=said)
+            ledger.note(before.entries[release].data_set, "withdrawn", out)
     return Withdrawn(given, latest, tuple(ledger.deliveries(release)))
 
 

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 from hybrid.base.config_files import expected
 from hybrid.base.errors import ConfigError
+from hybrid.base.sentence import sentence
 from hybrid.python.frames import AnyTable, AnyTables, in_memory, is_several, not_a_table
 
 if TYPE_CHECKING:
@@ -201,10 +202,7 @@ def _decide_texts(draft: Draft, config: RunConfig, *, keep_models: bool) -> Iter
             draft["protect", "columns", name] = "sample"
             if share > MOST_CHANGED:
                 column = f"{of}.{name}" if of else name
-                yield (
-                    f"guessed: {column}: {100 * share:.0f} % of its rows hold a value that few people have; such "
-                    "values are replaced by frequent ones (role excluded would leave the column out)"
-                )
+                yield sentence("draft.rare_texts", column=column, share=round(100 * share))
 
 
 def hierarchy_source(given: Any) -> HierarchySource:

@@ -10,7 +10,7 @@ import pytest
 
 from hybrid.base.language import catalogue
 from hybrid.evaluation import EvaluateOptions, evaluate
-from hybrid.evaluation.fidelity.content import GROUPS, PERCENT, _Figure, corrected_v, distance_beyond_chance, error_of_v
+from hybrid.evaluation.fidelity.content import GROUPS, _Figure, corrected_v, distance_beyond_chance, error_of_v
 from hybrid.evaluation.measure import Measure, NotComputable
 from hybrid.evaluation.utility.prediction import fall_in_words, ranked
 from hybrid.publication.gate import judge
@@ -141,8 +141,13 @@ def test_a_link_of_values_too_rare_to_be_named_is_said_by_its_strength() -> None
 
 def test_no_lost_link_is_said_by_equal_numbers() -> None:
     """Shares of 0.2 and 0.4 % are not both 0 %; what is equal is called so; a link without a difference by strength."""
-    few = _Figure("stroke is True", np.array([0.4, 30.0, 5.0]), np.array([0.2, 30.0, 5.0]), PERCENT)
-    assert [few.at(group) for group in range(3)] == ["0.2 % instead of 0.4 %", "still 30.0 %", "still 5.0 %"]
+    few = _Figure("stroke", "True", np.array([0.4, 30.0, 5.0]), np.array([0.2, 30.0, 5.0]))
+    where = {"by": "ward", "group": "eyes"}
+    assert few.in_words(0, where) == "0.2 % instead of 0.4 % where ward is eyes"
+    assert [few.in_words(group, where) for group in (1, 2)] == [
+        "still 30.0 % where ward is eyes",
+        "still 5.0 % where ward is eyes",
+    ]
 
 
 def test_as_many_values_of_other_rows_are_not_said_to_be_another_number() -> None:
@@ -152,7 +157,7 @@ def test_as_many_values_of_other_rows_are_not_said_to_be_another_number() -> Non
         codes = [f"{code}" for code in rng.permutation(np.repeat(np.arange(low, low + 300), 3))]
         return small([(code, 1) for code in codes], *COLUMNS[:2])
 
-    said = str(measured("lost_column", of(1000), of(1000), of(2000)).details["said"])
+    said = measured("lost_column", of(1000), of(1000), of(2000)).details["said"]
     assert said == "plz: 300 different values as before, but of other rows"
     assert catalogue("de").say(said) == "plz: 300 verschiedene Werte wie zuvor, aber in anderen Zeilen"
 

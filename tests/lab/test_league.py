@@ -98,7 +98,7 @@ def test_few_trials_leave_it_unknown() -> None:
         "unknown", ("10 trials without a leak, fewer than 20",)
     )
     one = replace(trials, seeds=(1,))
-    assert "repetitions" in league(one, rows[rows["seed"].isin([1, *NULLS])]).entries[0].overall.reasons[0]
+    assert "repetition" in league(one, rows[rows["seed"].isin([1, *NULLS])]).entries[0].overall.reasons[0]
     gap = rows.copy()
     gap.loc[(gap["risk"] == "leaky") & (gap["seed"] == 2) & (gap["position"] == 3), "excess"] = np.nan
     assert "not every trial" in league(trials, gap).entries[0].verdicts["leaky"].reasons[0]

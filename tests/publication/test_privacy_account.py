@@ -42,7 +42,7 @@ def test_draws_are_counted_until_the_budget_is_spent(tmp_path: Path) -> None:
     assert "3 draws spent rho" in problem.message
     assert f"rho = {0.5 * PRICE.rho:.4g}" in problem.message
     free = (datetime.now(UTC) + timedelta(days=365)).date().isoformat()
-    assert f"enough is free again on {free}" in problem.message
+    assert f"Enough is free again on {free}" in problem.message
     assert len(PaidDraws(tmp_path).payments("people clinic")) == 3
     assert Ledger(tmp_path).events()[-1].outcome == "refused"
 
@@ -54,7 +54,7 @@ def test_a_draw_is_free_again_after_365_days(tmp_path: Path) -> None:
         account(tmp_path).pay("now")
     free = (NOW - timedelta(days=300) + timedelta(days=365)).date().isoformat()
     assert f"3 draws spent rho = {3 * PRICE.rho:.4g}" in str(refused.value)
-    assert f"enough is free again on {free}" in str(refused.value)
+    assert f"Enough is free again on {free}" in str(refused.value)
     other = account(tmp_path / "other")
     for days in (366, 365.1, 400):
         paid_before(tmp_path / "other", days)
@@ -69,7 +69,7 @@ def test_payments_of_a_clock_ahead_count(tmp_path: Path) -> None:
 
 
 def test_single_draw_beyond_the_budget_is_said_to_be_never_free(tmp_path: Path) -> None:
-    with pytest.raises(GateRefused, match="a single draw costs more than a year allows"):
+    with pytest.raises(GateRefused, match="A single draw costs more than a year allows"):
         account(tmp_path, YearlyBudget(epsilon=0.9, delta=1e-6)).pay("a")
     assert PaidDraws(tmp_path).payments("people clinic") == []
 

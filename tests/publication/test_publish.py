@@ -513,7 +513,7 @@ def test_what_is_not_known_of_earlier_releases_is_not_passed(
     (tmp_path / "work" / "ledger.sqlite").unlink()
     third = make_run("third", judged_by=strict, data_fingerprint="b" * 64)
     nights(tmp_path / "work", third, range(100), 10)
-    with pytest.raises(GateRefused, match="1 earlier releases are not in the ledger"):
+    with pytest.raises(GateRefused, match="1 earlier release is not in the ledger"):
         out(third)
 
 

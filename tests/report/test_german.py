@@ -66,12 +66,17 @@ def evaluation(excess: float, said: float) -> Evaluation:
         MetricResult("inference", "privacy", "synthetic", "lower", NotComputable("no secret varies"), "income"),
         MetricResult("membership", "privacy", "synthetic", "lower", Measure(0.5, 0.4, 0.6, 0.5, 500, excess=ends)),
     ]
+    where = [{"by": "age", "group": group} for group in ("below 20", "80 and above")]
     words = {
-        "lost_column": "city Köln: 12 % of the rows instead of 40 %",
-        "lost_link": "mean income: 1,200 instead of 3,400.5 where age is below 20, and 3 instead of 4 where age is 80 "
-        "and above",
-        "group_exclusion": "city rare values together: 0.5 % of the people instead of 12.0 %",
-        "lost_prediction": "smoker can be predicted with 0.61 instead of 0.80 (0.5: guessing, 1: sure)",
+        "lost_column": sentence("content.share", group="city Köln", n=12, m=40, unit="rows"),
+        "lost_link": sentence(
+            "content.relation.mean",
+            column="income",
+            one=sentence("content.changed", n="1,200", m="3,400.5", **where[0]),
+            other=sentence("content.changed", n=3, m=4, **where[1]),
+        ),
+        "group_exclusion": sentence("content.share", group="city rare values together", n=0.5, m="12.0", unit="people"),
+        "lost_prediction": sentence("content.predicted", column="smoker", n=0.61, m="0.80"),
     }
     for name, text in words.items():
         details: dict[str, Any] = {"said": text, "columns": [], "groups": [], "pairs": []}

@@ -19,6 +19,7 @@ from hybrid.anonymize.models.protocol import ClassRule, SensitiveModel
 from hybrid.anonymize.models.released import ClassCounts, ModelCheck, at_least
 from hybrid.base.arrays import Leaves
 from hybrid.base.errors import ConfigError, DataError
+from hybrid.base.sentence import sentence
 from hybrid.hierarchy import Hierarchy
 from hybrid.table import Table
 
@@ -41,7 +42,7 @@ class Households(SensitiveModel):
 
     @property
     def words(self) -> str:
-        return f"persons of at least {self.least} households"
+        return sentence("model.households", n=self.least)
 
     def values(self, table: Table) -> pd.Series:
         if not table.has_households:

@@ -268,9 +268,10 @@ def infeasible_error(task: SearchProblem, nothing: Infeasible) -> InfeasibleErro
     if task.population_k:
         wanted += f" and {task.population_k}-map"
     if nothing.fewest == n:
-        message = f"no generalization meets {wanted}: every record is in a class that violates it, at all levels"
-        hint = "weaken the models" + (", or free the fixed levels" if task.options.levels else "")
-        return InfeasibleError(message, hint=hint)
+        return InfeasibleError(
+            f"no generalization meets {wanted}: every record is in a class that violates it, at all levels",
+            hint="weaken the models" + (", or free the fixed levels" if task.options.levels else ""),
+        )
     if nothing.fewest <= allowed:
         return InfeasibleError(
             f"no generalization meets {wanted} with at most {allowed} of {n} records left out and at most "

@@ -53,14 +53,15 @@ class Coding(ValueTechnique):
         return Masked(values, {"holders": self._least(task), "emptied": emptied})
 
     def failures(self, task: MaskingTask, masked: Masked) -> list[str]:
-        found, least = [], self._least(task)
+        found: list[str] = []
+        least = self._least(task)
         for name in task.columns:
             after = numbers_of(masked.values[name])
             whose = pd.Series(task.table.persons)
             for end in (np.nanmin, np.nanmax):
                 reached = whose[after == end(after)] if (~np.isnan(after)).any() else whose.iloc[:0]
                 if len(reached) > 0 and reached[reached >= 0].nunique() < least:
-                    found.append(f"an end of {name!r} is that of fewer than {least} persons")
+                    found.append(sentence("broken.end", column=name, least=least))
         return found
 
     def words(self, columns: str, facts: Mapping[str, Any]) -> str:

@@ -82,15 +82,15 @@ class Microaggregation(ValueTechnique):
         return Masked(values, {"parts": parts})
 
     def failures(self, task: MaskingTask, masked: Masked) -> list[str]:
-        found = [f"a group's {name!r} is the value of one person" for name in self._single(task, masked)]
+        found: list[str] = [sentence("broken.one_person", column=name) for name in self._single(task, masked)]
         for name in task.columns:
             column, before, after = task.table.schema[name], task.table.frame[name], masked.values[name]
             if column.kind.is_continuous and not before.isna().any():
                 plain, moved = numbers_of(before), numbers_of(after)
                 if abs(moved.mean() - plain.mean()) > step_of(column) / 2 + 1e-9 * np.abs(plain).max():
-                    found.append(f"{name!r} has another mean")
+                    found.append(sentence("broken.mean", column=name))
             elif not column.kind.is_continuous and not set(after.dropna().unique()) <= set(before.dropna().unique()):
-                found.append(f"{name!r} has categories that no record had")
+                found.append(sentence("broken.categories", column=name))
         return found
 
     def words(self, columns: str, facts: Mapping[str, Any]) -> str:

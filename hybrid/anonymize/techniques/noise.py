@@ -80,17 +80,17 @@ class Noise(ValueTechnique):
         return Masked(values, {"changed": changed_shares(task.table.frame, values)})
 
     def failures(self, task: MaskingTask, masked: Masked) -> list[str]:
-        found = []
+        found: list[str] = []
         for name in task.columns:
             column = task.table.schema[name]
             before, after = (numbers_of(one) for one in (task.table.frame[name], masked.values[name]))
             known = ~np.isnan(before)
             if (np.isnan(after) != ~known).any():
-                found.append(f"other records of {name!r} have no value")
+                found.append(sentence("broken.missing", column=name))
             elif name in self.limits or known.sum() < _FEWEST or before[known].std() == 0:
                 continue
             elif not self._as_stated(before[known], after[known], step_of(column)):
-                found.append(f"the noise of {name!r} is not as strong as stated")
+                found.append(sentence("broken.noise", column=name))
         return found
 
     def words(self, columns: str, facts: Mapping[str, Any]) -> str:

@@ -95,7 +95,7 @@ class Pram(ValueTechnique):
         return Masked(values, {"epsilon": known})
 
     def failures(self, task: MaskingTask, masked: Masked) -> list[str]:
-        found = []
+        found: list[str] = []
         for name in task.columns:
             before, after = task.table.frame[name], masked.values[name]
             domain, stated = self._matrix(name, before)
@@ -106,9 +106,9 @@ class Pram(ValueTechnique):
             used = invariant(stated, counts) if self.invariant else stated
             expected, spread = counts @ used, np.sqrt(counts @ (used * (1 - used)))
             if (np.abs(both.sum(axis=0).to_numpy() - expected) > _allowed(spread) + 1e-6).any():
-                found.append(f"the counts of {name!r} are far from the expected ones")
+                found.append(sentence("broken.counts", column=name))
             if not (before.isna() == after.isna()).all() or both.to_numpy().sum() != before.notna().sum():
-                found.append(f"{name!r} has other categories or missing values")
+                found.append(sentence("broken.other_categories", column=name))
         return found
 
     def words(self, columns: str, facts: Mapping[str, Any]) -> str:

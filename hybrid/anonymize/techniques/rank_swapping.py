@@ -54,16 +54,16 @@ class RankSwapping(ValueTechnique):
         return Masked(values, {"changed": changed_shares(task.table.frame, values)})
 
     def failures(self, task: MaskingTask, masked: Masked) -> list[str]:
-        found = []
+        found: list[str] = []
         for name in task.columns:
             before, after = (numbers_of(one) for one in (task.table.frame[name], masked.values[name]))
             ordered = np.sort(before[~np.isnan(before)])
             if not np.array_equal(ordered, np.sort(after[~np.isnan(after)])):
-                found.append(f"{name!r} has other values")
+                found.append(sentence("broken.values", column=name))
             elif (np.isnan(before) != np.isnan(after)).any():
-                found.append(f"other records of {name!r} have no value")
+                found.append(sentence("broken.missing", column=name))
             elif (_ranks_between(ordered, before, after) > self._window(len(ordered))).any():
-                found.append(f"values of {name!r} moved by more ranks than stated")
+                found.append(sentence("broken.ranks", column=name))
         return found
 
     def words(self, columns: str, facts: Mapping[str, Any]) -> str:

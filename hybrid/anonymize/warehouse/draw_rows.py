@@ -25,6 +25,7 @@ from hybrid.base.hashing import fingerprint
 from hybrid.base.keys import group_rows, pack_small
 from hybrid.base.manifest import Recorder
 from hybrid.base.progress import Progress
+from hybrid.base.sentence import sentence
 from hybrid.hierarchy import Hierarchy, LabelTable
 from hybrid.table import Role, Schema, Table
 from hybrid.table.arrow import cast_to
@@ -214,8 +215,8 @@ def _verified(nodes: Nodes, used: Mapping[str, Hierarchy], whole: WholeTable) ->
 
 
 def _refuse_wrong(leaves: Leaves, nodes: Nodes, used: Mapping[str, Hierarchy], kept: Mask) -> None:
-    failures = [
-        f"labels of {name!r} do not cover their values"
+    failures: list[str] = [
+        sentence("broken.cover", column=name)
         for at, (name, tree) in enumerate(used.items())
         if not covered(tree, leaves[:, at], nodes[:, at])
     ]
@@ -223,6 +224,6 @@ def _refuse_wrong(leaves: Leaves, nodes: Nodes, used: Mapping[str, Hierarchy], k
         failures.append("no record has a combination of labels that was verified")
     if failures:
         raise VerificationError(
-            f"the sample does not have the labels of the whole table: {'; '.join(failures)}",
+            sentence("broken.sample", found=tuple(failures)),
             hint="the table may have changed meanwhile: run again",
         )

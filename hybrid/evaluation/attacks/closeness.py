@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from hybrid.base.arrays import Array, Mask
+from hybrid.base.sentence import sentence
 from hybrid.evaluation.context import NEIGHBOURS, PEOPLE, Context, Part
 from hybrid.evaluation.engine.intervals import (
     clustered_error,
@@ -122,7 +123,7 @@ def knn_share(context: Context) -> Outcome:
     table, k = context.whole("table"), context.options.knn_neighbours
     size = len(_pairs(context)[0][0].rows)
     if size < k:
-        return NotComputable(f"{size} records are compared on each side, fewer than {k} (knn_neighbours)", "too_few")
+        return NotComputable(sentence("metric.few.compared", n=size, least=k), "too_few")
     shares, errors, ties = [], [], []
     for train, control in _pairs(context):
         scores = closer(*(context.distances(table, part, k)[:, k - 1] for part in (train, control)))

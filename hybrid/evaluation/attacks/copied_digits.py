@@ -8,6 +8,7 @@ import numpy as np
 import pandas as pd
 
 from hybrid.base.arrays import Array
+from hybrid.base.sentence import sentence
 from hybrid.evaluation.attacks.membership import Fold, Scores, accused, folds, highest, nearness, of_both_sides
 from hybrid.evaluation.context import Context, Part, Role
 from hybrid.evaluation.engine.threads import in_chunks
@@ -168,8 +169,7 @@ def copied_digits(context: Context) -> Outcome:
     names = [column.name for column in _columns(context)]
     length = float(np.median(_digits(context, "train").lengths.sum(axis=0))) if names else 0.0
     if length < ENOUGH:
-        reason = f"the numbers of a record have {length:g} digits together, too few (below {ENOUGH}) for copies to show"
-        return NotComputable(reason, lacks="numbers")
+        return NotComputable(sentence("metric.few.digits", n=length, least=ENOUGH), lacks="numbers")
     found = accused(context, *scores(context))
     sampled = _sampled(context)
     found.details.update({"columns": names, "digits": length} | ({"sampled": sampled} if sampled else {}))

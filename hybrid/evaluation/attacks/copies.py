@@ -14,6 +14,7 @@ from functools import partial
 import numpy as np
 
 from hybrid.base.arrays import Array
+from hybrid.base.sentence import sentence
 from hybrid.evaluation.attacks.outcome import attacked_people, measured
 from hybrid.evaluation.context import PEOPLE, ROLES, Context, Role
 from hybrid.evaluation.engine.encoding import ranks_of, row_keys
@@ -200,7 +201,7 @@ def lone_rows(context: Context, role: Role, near: bool) -> Array:
 def _attacked(context: Context, near: bool) -> Outcome:
     lone = lone_rows(context, "train", near), lone_rows(context, "control", near)
     if min(map(len, lone)) < FEWEST:
-        return _too_few("lie apart" if near else "differ")
+        return _too_few("metric.few.apart" if near else "metric.few.differ")
     space, reach = _space(context), _reach(context, near)
     rows = context.once("rows for copies", lambda: in_blocks(space, space.place(context.encoded("table"))))
     people = [space.place(context.encoded(role).take(of_role)) for role, of_role in zip(PEOPLE, lone, strict=True)]
@@ -239,7 +240,7 @@ def lone_secrets(context: Context) -> Outcome:
     names = [name for name in context.schema.names if name in {*quasi, *secrets, *context.schema.targets}]
     keys, lone = _keys_of(context, names), rows_alone(context, names)
     if min(map(len, lone)) < FEWEST:
-        return _too_few("differ")
+        return _too_few("metric.few.differ")
     train, control = (
         np.isin(keys[role][of_role], keys["table"]).astype(float) for role, of_role in zip(PEOPLE, lone, strict=True)
     )
@@ -256,9 +257,8 @@ def rows_alone(context: Context, names: Sequence[str]) -> tuple[Array, Array]:
     return np.flatnonzero(alone[: len(train)]), np.flatnonzero(alone[len(train) :])
 
 
-def _too_few(differ: str) -> NotComputable:
-    reason = f"fewer than {FEWEST} people of a side {differ} from all others"
-    return NotComputable(reason, "too_few", lacks="lone_records")
+def _too_few(reason: str) -> NotComputable:
+    return NotComputable(sentence(reason, n=FEWEST), "too_few", lacks="lone_records")
 
 
 _NO_SECRET = NotComputable("no column is declared as a secret", lacks="secret")

@@ -10,6 +10,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from hybrid.base.arrays import Array, Mask
+from hybrid.base.sentence import sentence
 from hybrid.evaluation.attacks import inference, shared_cells
 from hybrid.evaluation.attacks.membership import People, scores
 from hybrid.evaluation.attacks.outcome import Attack, attacked_people, worst
@@ -232,7 +233,7 @@ def _persons(context: Context, part: Part) -> int:
 
 
 def _too_few(least: int, unseen: int) -> NotComputable:
-    return NotComputable(f"fewer than {least} training people or {unseen} people never seen", "too_few")
+    return NotComputable(sentence("metric.few.sides", n=least, unseen=unseen), "too_few")
 
 
 def _vulnerabilities(context: Context) -> dict[str, Any]:
@@ -297,7 +298,7 @@ def membership_subgroups(context: Context) -> Outcome:
         one for one in _attacked_groups(context) if len(one.members) >= least and len(one.others) >= LEAST_UNSEEN
     ]
     if not attacked:
-        return NotComputable(f"no subgroup has {least} members and {LEAST_UNSEEN} people never seen", "too_few")
+        return NotComputable(sentence("metric.few.subgroup", n=least, unseen=LEAST_UNSEEN), "too_few")
     together = _together([one.group.is_crossed for one in attacked])
     levels = [simultaneous(context.options.confidence, parts) for parts in together]
     intervals = auc_intervals(
@@ -431,7 +432,7 @@ def inference_subgroups(context: Context) -> Outcome:
     if not declared:
         return NotComputable("no secret column is declared", lacks="secret")
     if not made:
-        return NotComputable(f"no subgroup has {least} training and {LEAST_UNSEEN} control records", "too_few")
+        return NotComputable(sentence("metric.few.subgroup", n=least, unseen=LEAST_UNSEEN), "too_few")
     together = _together([name[3] for name in made])
     levels = [simultaneous(context.options.confidence, number) for number in together]
     rows = {name: replace(attack, confidence=levels[name[3]]).measure() for name, attack in made.items()}

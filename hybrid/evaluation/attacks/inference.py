@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 
 from hybrid.base.arrays import Array
+from hybrid.base.sentence import sentence
 from hybrid.evaluation import families
 from hybrid.evaluation.attacks.outcome import Attack, attacked, attacked_people, measured, worst
 from hybrid.evaluation.context import PEOPLE, Context, Role
@@ -264,7 +265,7 @@ def inference_neighbours(context: Context, column: str) -> Outcome:
     rows = _shuffled(context, at, column)
     sizes = sorted({k for k in context.options.inference_neighbours if k <= len(rows)})
     if not sizes:
-        return NotComputable(f"only {len(rows)} rows of the table have the secret", "too_few")
+        return NotComputable(sentence("metric.few.secret", n=len(rows)), "too_few")
     people = known_rows(context, at)
     train, control = (
         _successes(context, context.encoded(role).take(known), rows, at, sizes)

@@ -13,6 +13,7 @@ from typing import Any
 import numpy as np
 
 from hybrid.base.arrays import Array, Mask
+from hybrid.base.sentence import sentence
 from hybrid.evaluation.attacks.membership import (
     MAX_POINTS,
     Fold,
@@ -225,12 +226,12 @@ def _single(context: Context, name: str) -> Measure:
 
 
 def _metric(
-    name: str, means: str, mechanism: Mechanism, copy: float | None = None, compute: Compute | None = None
+    name: str, who: str, mechanism: Mechanism, copy: float | None = None, compute: Compute | None = None
 ) -> Metric:
     return attack(
         compute or partial(_single, name=name),
         "membership",
-        f"How well an attacker {means} finds out who was in the training data; .5 is guessing.",
+        sentence("metric.membership", who=who),
         name=name,
         mechanism=mechanism,
         copy=copy,

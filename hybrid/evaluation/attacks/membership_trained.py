@@ -22,6 +22,7 @@ import numpy as np
 import pandas as pd
 
 from hybrid.base.arrays import Array
+from hybrid.base.sentence import sentence
 from hybrid.evaluation.attacks.retraining import by_frequency, ordered, places, retrained, with_places
 from hybrid.evaluation.attacks.vulnerability import unlike_others
 from hybrid.evaluation.context import Context
@@ -378,10 +379,10 @@ def _success(context: Context, targets: Targets) -> Outcome:
     found = trainings_of(context)
     member = found.members(targets)
     if member.shape[1] < LEAST_PEOPLE:
-        reason = f"the attack needs at least {LEAST_PEOPLE} {targets} people, and the pool of {found.pool:,} is smaller"
+        reason = sentence("metric.few.pool", n=LEAST_PEOPLE, who=targets, pool=found.pool)
         return NotComputable(reason, "too_few")
     if targets not in found.auc:
-        return NotComputable(f"the time allowed for {len(member)} trainings of {LEAST_TRAININGS}", "timed_out")
+        return NotComputable(sentence("metric.time.trainings", n=len(member), least=LEAST_TRAININGS), "timed_out")
     options, auc = context.retrain, found.auc[targets]
     rng = context.random(f"intervals of {targets} people")
     shares = found_at(found.scores[targets], member, FALSE_ALARMS, context.options.confidence, rng)

@@ -11,6 +11,7 @@ from typing import Literal
 import numpy as np
 
 from hybrid.base.arrays import Array
+from hybrid.base.sentence import sentence
 from hybrid.evaluation.attacks.membership import nearness
 from hybrid.evaluation.context import PEOPLE, Context, Part
 from hybrid.evaluation.engine.intervals import clustered_error, quantile
@@ -59,7 +60,7 @@ def privacy_score(context: Context) -> Outcome:
     options = context.options.privacy_score
     assert options is not None
     if options.by is not None and options.by not in context.encoding.names:
-        return NotComputable(f"the column {options.by} of evaluate.privacy_score.by does not vary or is not there")
+        return NotComputable(sentence("metric.no_variation", column=options.by))
     table, found = context.whole("table"), []
     asked = context.asked(table)
     for train, control in context.parts(PEOPLE):

@@ -15,6 +15,7 @@ import pandas as pd
 
 from hybrid.base.arrays import Array, Codes
 from hybrid.base.keys import pack
+from hybrid.base.sentence import sentence
 from hybrid.evaluation.attacks.outcome import Attack, attacked, measured, printed, worst
 from hybrid.evaluation.context import Context, Role
 from hybrid.evaluation.engine.encoding import Encoded
@@ -153,7 +154,7 @@ def _singled(index: Index, size: int, predicates: Predicates) -> tuple[Array, Ar
 def success(tables: Tables, predicates: Predicates, confidence: float) -> Attack | NotComputable:
     """Share of the predicates that fit exactly one person, in train and in control, both cut to one size."""
     if len(predicates) < MIN_PREDICATES:
-        return NotComputable(f"only {len(predicates)} predicates single out a row of the table", "too_few")
+        return NotComputable(sentence("metric.few.predicates", n=len(predicates)), "too_few")
     about, n = tables.table.whose(tables.table.find(predicates)[1]), len(predicates)
     (mine, of_train), (other, of_control) = (
         _singled(index, tables.size, predicates) for index in (tables.train, tables.control)
@@ -260,7 +261,7 @@ def singling_out_univariate(context: Context) -> Outcome:
     predicates = stratified(predicates, context.options.attacks, context.random("singling_out_univariate"))
     attack = success(tables, predicates, context.options.confidence)
     if len(predicates) < FEW_PREDICATES and (isinstance(attack, NotComputable) or _says_nothing(attack.measure())):
-        reason = f"only {len(predicates)} values stand alone in the table, too few for a rate"
+        reason = sentence("metric.few.lone_values", n=len(predicates))
         return NotComputable(reason, "too_few", lacks="lone_values")
     paper = {"paper": _printed(tables, predicates, context.options.confidence)} if context.options.paper else {}
     return measured(attack, **paper)

@@ -8,6 +8,7 @@ from dataclasses import asdict, dataclass
 import numpy as np
 
 from hybrid.base.arrays import Mask, Numbers
+from hybrid.base.sentence import sentence
 from hybrid.constraints import Redrawn
 from hybrid.constraints.gaps import gaps, ties
 from hybrid.evaluation.context import Context
@@ -103,9 +104,9 @@ def constraint_violations(context: Context) -> Outcome:
     rules = context.making.rules
     if not rules:
         return NotComputable("no constraint between columns is declared", lacks="constraints")
-    unjudged = [constraint.sentence for constraint in rules.unjudged(context.table)]
+    unjudged = tuple(constraint.sentence for constraint in rules.unjudged(context.table))
     if unjudged:
-        return NotComputable(f"its rows are not linked to persons, and constraints need that: {'; '.join(unjudged)}")
+        return NotComputable(sentence("metric.no_persons", rules=unjudged))
     real = context.stage == "original"
     shares = {rule.constraint.sentence: row_share(mask, real=real) for rule, mask in rules.masks(context.table)}
     value, n = row_share(rules.broken(context.table), real=real), len(context.table)

@@ -7,12 +7,13 @@ bounds that are named are those of groups of people that are large enough to be 
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
 
 from hybrid.base.arrays import Array
+from hybrid.base.sentence import sentence
 from hybrid.base.words import told_apart
 from hybrid.evaluation.context import Context, Role
 from hybrid.evaluation.engine.intervals import quantile, simultaneous
@@ -26,29 +27,42 @@ FEWEST_SHARE = 0.05
 """Groups of fewer people are not named: their own numbers are chance."""
 
 
-STILL = "still"
 MOSTLY = 0.5
 """Share of the rows beyond which a column is mostly rare values."""
-SHOWN, PERCENT = 5.0, " %"
-"""Points by which a share differs between groups, at least, to stand for a link; and its unit."""
+SHOWN = 5.0
+"""Points by which a share differs between groups, at least, to stand for a link."""
 
 
 class _Figure(NamedTuple):
-    what: str
+    column: str
+    value: str | None
+    """Of which there are shares; None: these are means of the column."""
     real: Array
     there: Array
-    unit: str
 
-    def at(self, group: int) -> str:
+    def at(self, group: int) -> tuple[str, str]:
+        """Figures of a group in the table and in the real one; equal where nothing changed, without a figure empty."""
+        real = float(self.real[group])
         if math.isnan(self.there[group]):
-            return f"no value instead of {self.real[group]:,.{self._digits}f}{self.unit}"
-        there, real = told_apart(float(self.there[group]), float(self.real[group]), self._digits)
-        return f"{STILL} {real}{self.unit}" if there == real else f"{there}{self.unit} instead of {real}{self.unit}"
+            return "", f"{real:,.{self._digits}f}"
+        return told_apart(float(self.there[group]), real, self._digits)
+
+    def in_words(self, group: int, where: Mapping[str, str]) -> str:
+        n, m = self.at(group)
+        if not n:
+            return sentence("content.none.percent" if self.is_share else "content.none", m=m, **where)
+        if n == m:
+            return sentence("content.still.percent" if self.is_share else "content.still", n=n, **where)
+        return sentence("content.changed.percent" if self.is_share else "content.changed", n=n, m=m, **where)
+
+    @property
+    def is_share(self) -> bool:
+        return self.value is not None
 
     @property
     def shows_little(self) -> bool:
         """True of shares that are about the same in all groups."""
-        return self.unit == PERCENT and float(np.ptp(self.real)) < SHOWN
+        return self.is_share and float(np.ptp(self.real)) < SHOWN
 
     @property
     def _digits(self) -> int:
@@ -73,7 +87,7 @@ def column_in_words(context: Context, name: str) -> str | None:
     if percent[0] == percent[1]:
         return ""
     group = in_column(name, groups.labels[at])
-    return f"{group}: {percent[0]} % of the rows instead of {percent[1]} %"
+    return sentence("content.share", group=group, n=percent[0], m=percent[1], unit="rows")
 
 
 def relation_in_words(context: Context, a: str, b: str) -> str | None:
@@ -93,8 +107,12 @@ def relation_in_words(context: Context, a: str, b: str) -> str | None:
     if figure is None or np.isnan(figure.real).any() or figure.shows_little:
         return None
     least, most = int(np.argmin(figure.real)), int(np.argmax(figure.real))
-    parts = [f"{figure.at(at)} where {x} is {by.labels[at]}" for at in (least, most)]
-    return None if all(part.startswith(STILL) for part in parts) else f"{figure.what}: {parts[0]}, and {parts[1]}"
+    if all(there == real for there, real in map(figure.at, (least, most))):
+        return None
+    one, other = (figure.in_words(at, {"by": x, "group": by.labels[at]}) for at in (least, most))
+    if figure.value is not None:
+        return sentence("content.relation", column=figure.column, value=figure.value, one=one, other=other)
+    return sentence("content.relation.mean", column=figure.column, one=one, other=other)
 
 
 def _groups(context: Context, name: str) -> PeopleGroups | None:
@@ -115,7 +133,7 @@ def _means(context: Context, by: PeopleGroups, y: str) -> _Figure:
         _mean_of(by, side, side.frame[y].to_numpy(np.float64, na_value=np.nan))
         for side in (context.train, context.table)
     )
-    return _Figure(f"mean {y}", real, there, "")
+    return _Figure(y, None, real, there)
 
 
 def _value_shares(context: Context, by: PeopleGroups, of: PeopleGroups | None) -> _Figure | None:
@@ -127,7 +145,7 @@ def _value_shares(context: Context, by: PeopleGroups, of: PeopleGroups | None) -
     # Of two values that mirror each other, such as yes and no, the rarer one.
     at = int(np.lexsort((real.mean(axis=1), -np.ptp(real, axis=1).round(6)))[0])
     there = _mean_of(by, table, (of.places(table) == at).astype(np.float64))
-    return _Figure(f"{of.column.name} is {of.labels[at]}", 100 * real[at], 100 * there, PERCENT)
+    return _Figure(of.column.name, of.labels[at], 100 * real[at], 100 * there)
 
 
 def _mean_of(by: PeopleGroups, table: Table, values: Array) -> Array:
@@ -264,8 +282,8 @@ def lost_column(context: Context) -> Outcome:
 def _numbers_of_values(context: Context, name: str) -> str:
     there, real = (int(table.frame[name].nunique()) for table in (context.table, context.train))
     if there == real:
-        return f"{name}: {real:,} different values as before, but of other rows"
-    return f"{name}: number of different values {there} instead of {real}"
+        return sentence("content.other_rows", column=name, n=real)
+    return sentence("content.values", column=name, n=there, m=real)
 
 
 def _column_distances(context: Context, role: Role) -> list[tuple[float, float]]:
@@ -338,7 +356,7 @@ def lost_link(context: Context) -> Outcome:
         ],
         "worst": f"{worst[0]} and {worst[1]}",
         "said": relation_in_words(context, *worst)
-        or f"{worst[0]} and {worst[1]}: their link fell from {fell[0]} to {fell[1]} (0: none, 1: full)",
+        or sentence("content.link", a=worst[0], b=worst[1], n=fell[1], m=fell[0]),
         "interval": f"simultaneous over {len(linked)}",
     }
     reference = None if context.control is None else float(np.nanmax((train - control)[a, b]))

@@ -8,6 +8,7 @@ from typing import NamedTuple
 import numpy as np
 
 from hybrid.base.arrays import Array
+from hybrid.base.sentence import sentence
 from hybrid.base.words import told_apart
 from hybrid.evaluation.context import Context
 from hybrid.evaluation.engine.intervals import failure_ratio, simultaneous
@@ -68,7 +69,7 @@ def group_exclusion(context: Context) -> Outcome:
     """
     groups = groups_of(context)
     if not groups:
-        return NotComputable(f"no group of at least {context.options.min_cell} people", "too_few")
+        return NotComputable(sentence("metric.few.group", n=context.options.min_cell), "too_few")
     confidence = context.options.confidence
     found = shortfalls(groups, context.train, context.table, confidence)
     control = context.control
@@ -97,7 +98,7 @@ def shortfall_in_words(of: Shortfall, unit: str) -> str:
     if of.value <= 0:
         return ""
     there, share = told_apart(100 * of.share_there, 100 * of.share, 1)
-    return f"{in_column(of.column, of.group)}: {there} % of the {unit} instead of {share} %"
+    return sentence("content.share", group=in_column(of.column, of.group), n=there, m=share, unit=unit)
 
 
 def shortfalls(groups: Sequence[PeopleGroups], train: Table, table: Table, confidence: float) -> list[Shortfall]:

@@ -9,6 +9,7 @@ import numpy as np
 import pandas as pd
 
 from hybrid.base.arrays import Array
+from hybrid.base.sentence import sentence
 from hybrid.estimates import ModelFormula, propensities
 from hybrid.evaluation.context import Context, Role
 from hybrid.evaluation.engine.intervals import mean_interval
@@ -119,7 +120,12 @@ def interval_overlap(context: Context) -> Outcome:
         "width_of_survey": round(found.width, 2) if survey_of(context).has_clusters else None,
         "conclusions": len(concluded),
         "kept": sum(concluded),
-        "said": f"Of {worst.analysis}, {worst.name} differs most, by {abs(worst.difference):.1f} standard errors",
+        "said": sentence(
+            "analyses.worst",
+            analysis=worst.analysis.replace("`", ""),
+            name=worst.name,
+            n=round(abs(worst.difference), 1),
+        ),
         "groups": [asdict(one) for one in agreement_of_groups(context, _within_groups(context))],
     }
     return Measure(found.overlap, reference=found.overlap_apart, n=len(found.estimates), details=details)
@@ -172,7 +178,7 @@ def _comparison(context: Context) -> TableEstimates | NotComputable:
     if found.estimates:
         return found
     reason = next(iter(found.left_out.values()), "no column has two values")
-    return NotComputable(f"no analysis could be made of real people: {reason}", "too_few")
+    return NotComputable(sentence("analyses.none", reason=reason), "too_few")
 
 
 def formulas_of(context: Context) -> list[ModelFormula]:

@@ -9,6 +9,7 @@ from dataclasses import replace
 import numpy as np
 
 from hybrid.base.arrays import Array
+from hybrid.base.sentence import sentence
 from hybrid.evaluation.context import Context
 from hybrid.evaluation.engine.intervals import auc_intervals, clustered_error, simultaneous
 from hybrid.evaluation.families import utility
@@ -44,7 +45,7 @@ def tstr_groups(context: Context, column: str) -> Outcome:
         if about != column and len(np.unique(persons[member])) >= least
     ]
     if not found:
-        return NotComputable(f"no group of at least {least} unseen people", "too_few")
+        return NotComputable(sentence("metric.few.unseen_group", n=least), "too_few")
     level, everybody = simultaneous(context.options.confidence, len(found)), float(rise.mean())
     parts = []
     for about, label, member in found:
@@ -73,7 +74,7 @@ def discriminator_groups(context: Context) -> Outcome:
         if min(len(np.unique(of[member[2]])) for of, member in zip(persons, (mine, its), strict=True)) >= least:
             found.append((mine[0], mine[1], its[2], mine[2]))
     if not found:
-        return NotComputable(f"no group of at least {least} people on both sides", "too_few")
+        return NotComputable(sentence("metric.few.group_of_both", n=least), "too_few")
     pairs = [(drawn[its], real[mine]) for _, _, its, mine in found]
     linked = not context.train.rows_are_persons
     clusters = [(persons[1][its], persons[0][mine]) if linked else None for _, _, its, mine in found]

@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from hybrid.base.arrays import Array
+from hybrid.base.sentence import sentence
 from hybrid.evaluation.context import Context, Role, order_of_rows, person_of_rows
 from hybrid.evaluation.engine.intervals import auc_interval
 from hybrid.evaluation.families import utility
@@ -28,7 +29,7 @@ def c2st_agg(context: Context) -> Outcome:
     sides = [_aggregates(context, role) for role in ("control", "table")]
     size = min(*map(len, sides), MAX_PERSONS)
     if size < 2 * FOLDS:
-        return NotComputable(f"{size} persons are too few for a classifier", "too_few")
+        return NotComputable(sentence("metric.few.classified", n=size), "too_few")
     inputs = np.concatenate([side[np.sort(rng.permutation(len(side))[:size])] for side in sides])
     labels, fold = np.repeat([0, 1], size), np.concatenate([rng.permutation(size) % FOLDS for _ in sides])
     is_number = np.column_stack([context.encoding.continuous, np.ones(len(context.encoding.columns), dtype=bool)])

@@ -11,6 +11,7 @@ import pandas as pd
 
 from hybrid.base.arrays import Mask
 from hybrid.base.errors import HybridError
+from hybrid.base.sentence import sentence
 from hybrid.estimates import Design, Fit, ModelFormula, NotEstimable, Survey, fit
 from hybrid.evaluation.context import Context
 from hybrid.evaluation.engine.intervals import quantile
@@ -111,7 +112,7 @@ def survey_of(context: Context) -> Survey:
 
 def _real(design: Design, people: GroupRows, least: int) -> Fit:
     numbers = design.numbers(people.frame, people.among)
-    few = NotEstimable(f"{design.formula.text}: fewer than {least} people would decide an estimate")
+    few = NotEstimable(sentence("analyses.few", formula=design.formula.text, n=least))
     spread = [*numbers.inputs.T, *([] if design.event is None else [numbers.outcome])]
     for values in spread:
         counts = np.unique(values, return_counts=True)[1]

@@ -11,6 +11,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from hybrid.base.arrays import Array, Mask
+from hybrid.base.sentence import sentence
 from hybrid.base.words import told_apart
 from hybrid.evaluation.context import Context, Role
 from hybrid.evaluation.engine.intervals import (
@@ -128,7 +129,7 @@ def _score(context: Context, task: Task, source: Role, test: Role, learner: Lear
     inputs, output, weights = _data(context, task, source, MAX_TRAINED)
     unseen, truth, counted = _data(context, task, test, MAX_TESTED)
     if min(len(output), len(truth)) < MIN_ROWS:
-        return NotComputable(f"fewer than {MIN_ROWS} rows with a known target", "too_few")
+        return NotComputable(sentence("metric.few.targets", n=MIN_ROWS), "too_few")
     if len(np.unique(output)) < 2 or len(np.unique(truth)) < 2:
         return NotComputable("the target has only one value", "too_few")
     rng = context.random(f"prediction {task.target}")
@@ -396,7 +397,7 @@ def fall_in_words(fall: Mapping[str, Any]) -> str:
     table, train = told_apart(fall["table"], fall["train"], 2)
     if table == train or fall["table"] > fall["train"]:
         return ""
-    return f"{fall['column']} can be predicted with {table} instead of {train} (0.5: guessing, 1: sure)"
+    return sentence("content.predicted", column=fall["column"], n=table, m=train)
 
 
 def _targets(context: Context) -> list[int]:

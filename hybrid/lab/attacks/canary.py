@@ -8,6 +8,7 @@ from typing import NamedTuple
 import numpy as np
 
 from hybrid.base.arrays import Array
+from hybrid.base.sentence import sentence
 from hybrid.evaluation.attacks.retraining import retrained
 from hybrid.evaluation.context import Context
 from hybrid.evaluation.engine.encoding import Encoded, encode, in_parts, part_edges
@@ -86,7 +87,7 @@ def canary(context: Context, column: str) -> Outcome:
         recovered.append(_recovered(context, table, drawn, groups[i], column))
     found = np.concatenate(recovered) if recovered else np.empty((0, 2))
     if len(found) < MIN_CANARIES:
-        return NotComputable(f"the time allowed for {len(found)} canaries, fewer than {MIN_CANARIES}", "timed_out")
+        return NotComputable(sentence("metric.time.canaries", n=len(found), least=MIN_CANARIES), "timed_out")
     return _measured(context, found, drawn.domain, rows)
 
 

@@ -14,6 +14,7 @@ from importlib.util import find_spec
 import numpy as np
 
 from hybrid.base.arrays import Array
+from hybrid.base.sentence import sentence
 from hybrid.evaluation.attacks.closeness import dcr_score, dcr_share
 from hybrid.evaluation.attacks.inference import MAX_ROWS, is_right, known_rows
 from hybrid.evaluation.attacks.linkability import halves
@@ -253,7 +254,7 @@ def in_space(context: Context, measure: InSpace) -> Outcome:
         return NotComputable("an encoder needs two columns that vary")
     engine = chosen(context).engine
     if engine == "contrastive" and find_spec("torch") is None:
-        return NotComputable(f"an encoder is trained with torch, which is missing: {TORCH_HINT}", "failed")
+        return NotComputable(sentence("metric.no_torch", hint=TORCH_HINT), "failed")
     random = without_training(context)
     beside = measure(context, random)
     if engine == "untrained":

@@ -15,6 +15,7 @@ import numpy as np
 import pandas as pd
 
 from hybrid.base.arrays import Array
+from hybrid.base.sentence import sentence
 from hybrid.evaluation.attacks.retraining import ordered, retrained, with_places
 from hybrid.evaluation.attacks.vulnerability import unlike_others
 from hybrid.evaluation.context import Context, Role
@@ -182,7 +183,7 @@ def judged(
     its scores in the tests, larger where it seems to have been in.
     """
     if not scores:
-        return NotComputable(f"the time allowed for {len(learned)} shadows and {len(tested)} tests", "timed_out")
+        return NotComputable(sentence("metric.time.shadows", n=len(learned), tests=len(tested)), "timed_out")
     inside = [tested.member[:, at] for at, _ in scores]
     attacks = [auc_interval(said[was], said[~was], confidence) for (_, said), was in zip(scores, inside, strict=True)]
     said, truth = np.concatenate([each for _, each in scores]), np.concatenate(inside)

@@ -12,6 +12,7 @@ from typing import NamedTuple
 import numpy as np
 
 from hybrid.base.arrays import Array
+from hybrid.base.sentence import sentence
 from hybrid.evaluation.context import Context, Part
 from hybrid.evaluation.engine.intervals import mean_interval, quantile
 from hybrid.evaluation.engine.neighbours import nearest
@@ -75,7 +76,7 @@ def _compared(context: Context, embedding: Embedding) -> Outcome:
     found = []
     for train, control in space.parts(("train", "control")):
         if min(len(table.rows), len(train.rows)) < NEIGHBOURS:
-            return NotComputable(f"a neighbourhood needs {NEIGHBOURS} records", "too_few")
+            return NotComputable(sentence("metric.few.neighbours", n=NEIGHBOURS), "too_few")
         mine, near, other = (_around(space, rows, part) for part in (table, train, control))
         found.append((spherelet_distances(mine, near), spherelet_distances(mine, other)))
     near, other = (np.mean([pair[side] for pair in found], axis=0) for side in range(2))

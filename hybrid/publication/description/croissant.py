@@ -46,6 +46,7 @@ CONTEXT = {term: f"cr:{term}" for term in _OWN_TERMS} | {
 """Context that the specification recommends (appendix 1)."""
 
 
+_RECORDS = "The source holds records of people."
 _ATTACKS = (
     "Which attacks on the released table were measured, and with which result, is in the certificate and in the report."
 )
@@ -114,7 +115,7 @@ def _responsible(about: Description) -> dict[str, Any]:
         "rai:personalSensitiveInformation": [
             *page.promise,
             page.answer,
-            f"The source holds records of people. {NOT_PUBLISHED if about.private else _ATTACKS}",
+            f"{_RECORDS} {NOT_PUBLISHED if about.private else _ATTACKS}",
         ],
         "rai:dataUseCases": list(said.uses),
         "rai:dataReleaseMaintenancePlan": "A release is never changed; a newer one has another name and certificate.",

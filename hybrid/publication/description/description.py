@@ -15,6 +15,7 @@ from pydantic import Field, StringConstraints
 
 from hybrid.base.manifest import MANIFEST, PACKAGE, hash_files
 from hybrid.base.options import Options
+from hybrid.base.sentence import sentence
 from hybrid.publication.certificate import Acceptance
 from hybrid.publication.finished_run import DETAILS, EVALUATION, REPORT, FinishedRun
 from hybrid.publication.first_page import FirstPage
@@ -251,9 +252,8 @@ class Description:
     @property
     def subject(self) -> str:
         """Subject of the table in the publisher's words, or a neutral sentence."""
-        tables = "table" if len(self.tables) == 1 else "tables"
-        kind = f"Synthetic {tables}" if self.synthetic else tables.capitalize()
-        return self.said.description or f"{kind} {self.data_set}, released under a policy that protects people."
+        template = "description.synthetic" if self.synthetic else "description.anonymized"
+        return self.said.description or sentence(template, n=len(self.tables), name=self.data_set)
 
     @property
     def text(self) -> str:
@@ -358,7 +358,7 @@ def _meaning(name: str, run: FinishedRun) -> str:
     if name in meanings:
         return meanings[name]
     stated = stated_tables(run.manifest)
-    pages = {table.report: f"report about the table {table.name}" for table in stated}
+    pages = {table.report: sentence("description.report", table=table.name) for table in stated}
     public = {table.file: "a public table, as it was given" for table in stated if table.public}
     return (pages | public).get(name, "the released table" if not stated else "a released table")
 

@@ -6,6 +6,7 @@ from collections.abc import Iterator
 
 from hybrid.base.language import ENGLISH, Language, in_language
 from hybrid.base.ownership import CERTIFICATE
+from hybrid.base.sentence import sentence, sentences
 from hybrid.publication.description.description import DescribedColumn, DescribedTable, Description, PartyOptions
 from hybrid.publication.description.statement import Statement, accepted_words
 from hybrid.publication.plain_markdown import code, plain
@@ -38,17 +39,17 @@ class _Page:
         yield from (note, "") if note else ()
         if len(about.tables) == 1:
             (table,) = about.tables
-            yield say(f"Release {about.release} of {about.date}: {table.rows:,} rows, {len(table.columns)} columns.")
+            counts = {"rows": table.rows, "columns": len(table.columns)}
+            yield say(sentence("readme.release", release=about.release, day=about.date, **counts))
         else:
-            yield say(
-                f"Release {about.release} of {about.date}: {len(about.tables)} tables that are linked by their keys."
-            )
+            yield say(sentence("readme.release.tables", release=about.release, day=about.date, n=len(about.tables)))
         statement = Statement.of(about)
         yield from self._stated(statement)
         yield from self._unmet(statement)
         for table in about.tables:
             alone = len(about.tables) == 1
-            yield from self._columns(say("Columns" if alone else f"Table {table.name}: {table.rows:,} rows"), table)
+            head = "Columns" if alone else sentence("readme.table", name=table.name, rows=table.rows)
+            yield from self._columns(say(head), table)
         page = about.page
         yield from ("", f"## {say('What was done')}", "")
         done = (*page.table, *page.protection, *page.decided)
@@ -63,9 +64,9 @@ class _Page:
             size = self.language.number(f"{file.bytes:,}")
             yield f"| {file.name} | {say(file.meaning)} | {size} | `{file.sha256}` |"
         yield ""
-        stated = "guarantee, its account" if about.private else "guarantees, the verdict"
-        yield say(f"The {stated} and the SHA-256 of every file, this one included, are in {CERTIFICATE}.")
-        yield say(f"Made with {about.software}; `hybrid verify` checks the folder offline.")
+        stated = "readme.certificate.private" if about.private else "readme.certificate"
+        yield say(sentence(stated, file=CERTIFICATE))
+        yield say(sentence("readme.software", software=about.software))
 
     def _subject(self) -> str:
         """Subject of the table in the publisher's words, or this program's, and what a row is."""
@@ -84,8 +85,8 @@ class _Page:
             "Limits of use": map(self.own, statement.limits_of_use),
             "Verdict" if not self.about.private else "Decision": (self.say(statement.decision),),
         }
-        for mark, sentences in marks.items():
-            if text := " ".join(sentences):
+        for mark, texts in marks.items():
+            if text := " ".join(texts):
                 yield f"- **{self.say(mark)}**: {plain(text)}"
 
     def _unmet(self, statement: Statement) -> Iterator[str]:
@@ -102,12 +103,15 @@ class _Page:
         heads = (self.say(head) for head in ("column", "type", "meaning", "missing values"))
         yield from (f"| {' | '.join(heads)} |", "|---|---|---|---|")
         yield from (self._row(table, column) for column in table.columns)
-        csv = f"CSV: columns separated by `{table.separator}`, encoding {table.encoding}"
-        form = csv if table.is_csv else table.form
-        yield from ("", self.say(f"The file is {form}."))
-        links = [self.say(f"{code(column)} is a key of {other}") for column, other in table.references.items()]
-        if links:
-            yield from ("", f"{'; '.join(links)}.")
+        form = (
+            sentence("readme.csv", mark=f"`{table.separator}`", encoding=table.encoding)
+            if table.is_csv
+            else sentence("readme.form", form=table.form)
+        )
+        yield from ("", self.say(form))
+        links = (sentence("readme.key", column=code(one), table=other) for one, other in table.references.items())
+        if linked := sentences(*links, between="further"):
+            yield from ("", f"{self.say(linked)}.")
 
     def _row(self, table: DescribedTable, column: DescribedColumn) -> str:
         kind = column.words

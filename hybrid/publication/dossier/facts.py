@@ -321,7 +321,7 @@ def decisions(source: DossierSource) -> Iterator[Fact]:
     if source.is_release or not source.is_dp:
         yield Fact(source.summary["answer"], source.where("summary.answer"))
     for one in source.content.get("acceptances", ()):
-        given = {key: str(one.get(key) or "") for key in ("by", "reason", "proof")}
+        given = {key: one.get(key) or "" for key in ("by", "reason", "proof")}
         words = accepted_words(given | {"on": str(one.get("at") or "")[:10]})
         yield Fact(sentence("accepted", words=words), source.where("acceptances"))
     if "draw" in source.content:

@@ -7,6 +7,7 @@ from html import escape
 from typing import Literal, NamedTuple
 
 from hybrid.base.language import ENGLISH, Language, in_language
+from hybrid.base.sentence import sentence
 from hybrid.publication.dossier.dossier import TO_FILL, Dossier
 from hybrid.publication.plain_markdown import plain
 
@@ -42,7 +43,7 @@ def blocks(dossier: Dossier, language: Language = ENGLISH) -> Iterator[Block]:
         for at, item in enumerate(part.items, 1):
             yield Block("heading", f"{number}.{at} {say(item.heading)}")
             yield from (Block("fact", say(fact.text), fact.where) for fact in item.facts)
-            yield Block("box", say(f"A person adds: {item.person}"))
+            yield Block("box", say(sentence("dossier.person", what=item.person)))
 
 
 def markdown(dossier: Dossier, language: Language = ENGLISH) -> str:

@@ -12,9 +12,9 @@ from hybrid.base.errors import DataError, VerificationError
 from hybrid.base.manifest import MANIFEST
 from hybrid.base.ownership import CERTIFICATE
 from hybrid.base.regular_file import read_json
-from hybrid.base.sentence import with_sentences
+from hybrid.base.sentence import SENTENCES, restated, with_sentences
 from hybrid.publication.description.description import PublishOptions
-from hybrid.publication.facts import FACTS, SENTENCES
+from hybrid.publication.facts import FACTS
 from hybrid.publication.finished_run import checked_json, read_run, refuse_without_claim
 from hybrid.publication.folder import read_mark
 from hybrid.publication.private_words import is_dp
@@ -144,7 +144,7 @@ def _finished(folder: Path) -> DossierSource:
     if FACTS not in run.manifest["files"]:
         raise DataError(f"{folder}: the run is of an earlier version and has no {FACTS}", hint="run it again")
     facts = checked_json(folder, FACTS, run.manifest["files"][FACTS]["sha256"])
-    content = _stated(facts, facts)
+    content = restated(facts)
     own = PublishOptions.model_validate(run.manifest["config"].get("publish") or {})
     said = {"source": own.source, "uses": own.uses, "limits_of_use": own.not_for, "license": own.license}
     contact = own.contact and own.contact.name

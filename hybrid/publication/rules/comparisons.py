@@ -191,7 +191,7 @@ def _measured(about: Compared) -> Sentence:
         score = sentence("score.between", n=outcome.value, low=outcome.low, high=outcome.high)
     said, ends = outcome.details.get("said"), _ends(about.metric)
     score = score if ends is None else sentence("score.scale", score=score, best=ends[0], worst=ends[1])
-    return sentence("score.of", said=said.replace("`", ""), score=score) if said else score
+    return sentence("score.of", said=said, score=score) if said else score
 
 
 def _ends(name: str) -> tuple[float, float] | None:

@@ -16,6 +16,7 @@ from markupsafe import Markup
 
 from hybrid.base.arrays import Array
 from hybrid.base.language import ENGLISH, Language
+from hybrid.base.sentence import sentence
 from hybrid.evaluation.measure import Subject
 from hybrid.report.charts import svg
 from hybrid.report.run.inputs import LossCurve, MetricHistory, TradeOffPoint
@@ -72,7 +73,7 @@ def _bars(view: ColumnView, language: Language) -> Markup:
             parts.append(svg.diamond(x[1], y, 4.2, "synthetic", title))
     height = first + step * len(rows) + 2
     parts.append(svg.line(left, first, left, height, "axis"))
-    return svg.figure(WIDTH, height, parts, say(f"{view.name}: shares of categories, real and synthetic"))
+    return svg.figure(WIDTH, height, parts, say(sentence("chart.shares", column=view.name)))
 
 
 def _histogram(view: ColumnView, language: Language) -> Markup:
@@ -100,7 +101,8 @@ def _histogram(view: ColumnView, language: Language) -> Markup:
     if _widens(cells.edges):
         below = 32.0
         parts.append(svg.text(right, height + 28, language.say("logarithmic axis"), "tick", text_anchor="end"))
-    return svg.figure(WIDTH, height + below, parts, language.say(f"{view.name}: distribution, real and synthetic"))
+    said = language.say(sentence("chart.distribution", column=view.name))
+    return svg.figure(WIDTH, height + below, parts, said)
 
 
 def _widens(edges: Sequence[str]) -> bool:

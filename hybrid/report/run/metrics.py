@@ -9,6 +9,7 @@ from itertools import groupby
 from markupsafe import Markup
 
 from hybrid.base.language import ENGLISH, Language
+from hybrid.base.sentence import sentence
 from hybrid.evaluation.measure import Evaluation, Family, Measure, MetricResult, NotComputable
 from hybrid.evaluation.trust import TrustLeague
 from hybrid.report.charts.figures import interval_chart
@@ -129,7 +130,7 @@ def _group(
 def _row(metric: MetricResult, reference: str, domain: tuple[float, float], language: Language) -> MetricRow:
     about, outcome = metric.column or "", metric.outcome
     if isinstance(outcome, NotComputable):
-        reason = f"No number ({STATES[outcome.state]}): {outcome.reason}"
+        reason = sentence("metric.none", state=STATES[outcome.state], reason=outcome.reason)
         return MetricRow(about, "", "", "", "", "", Markup(), (), reason)
     return MetricRow(
         about=about,
@@ -157,11 +158,11 @@ def judgement(measure: Measure, lower_is_better: bool, reference: str) -> str:
         return "no reference to compare with"
     difference = measure.value - measure.reference
     if measure.low is not None and measure.high is not None and measure.low <= measure.reference <= measure.high:
-        return f"the interval covers the {reference}"
+        return sentence("judged.covers", reference=reference)
     if difference == 0:
-        return f"equal to the {reference}"
-    word = "better" if (difference < 0) == lower_is_better else "worse"
-    return f"{number(abs(difference))} {word} than the {reference}"
+        return sentence("judged.equal", reference=reference)
+    word = "judged.better" if (difference < 0) == lower_is_better else "judged.worse"
+    return sentence(word, n=number(abs(difference)), reference=reference)
 
 
 def interval_text(measure: Measure) -> str:

@@ -44,7 +44,7 @@ TEMPLATE = """\
 {% endif %}
 {% if more %}<p>{{ _("Not met either: {rules:items}.", rules=more|join(", ")) if not n_more else _("Not met either: {rules:items}; and {n:number} more, see the details.", rules=more|join(", "), n=n_more) }}</p>{% endif %}
 {% if unjudged %}<p>{{ _("Not judged, for reasons that the details give: {rules:items}.", rules=unjudged|join(", ")) }}</p>{% endif %}
-{% for leak in unseen %}<p>{{ ("It is not known whether the checks would notice " ~ leak ~ ".")|say }}</p>{% endfor %}
+{% for leak in unseen %}<p>{{ _("It is not known whether the checks would notice {leak:text}.", leak=leak) }}</p>{% endfor %}
 {% endif %}
 <h3>{{ _("Risks for the people in the data") }}</h3>
 <ul class="lamps">

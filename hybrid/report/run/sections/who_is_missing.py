@@ -6,6 +6,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 from hybrid.anonymize.result import LEAST, LeftOutGroup, group_columns, left_out_by_group
+from hybrid.base.sentence import sentence
 from hybrid.evaluation.engine.intervals import share_interval, simultaneous
 from hybrid.evaluation.measure import Measure
 from hybrid.publication.table_facts import few, rounded
@@ -84,14 +85,15 @@ def _values(inputs: ReportInputs) -> dict[str, Any] | None:
 
 
 def _served(inputs: ReportInputs, least: int) -> Iterator[tuple[str, list[str], list[TableRow]]]:
+    title: str
     for metric in inputs.evaluation.metrics:
         outcome = metric.outcome
         if metric.stage != "synthetic" or not isinstance(outcome, Measure):
             continue
         if metric.name == "tstr_groups":
-            title, head = f"Models of {metric.column}: rise of the error by group", "Rise of the error"
+            head, title = "Rise of the error", sentence("groups.models", column=str(metric.column))
         elif metric.name == "discriminator_groups":
-            title, head = "Rows that a classifier separates from real ones, by group", "AUC"
+            head, title = "AUC", "Rows that a classifier separates from real ones, by group"
         else:
             continue
         groups = [one for one in outcome.details["groups"] if one["people"] >= least][:MOST_SERVED]
