@@ -89,7 +89,7 @@ def _guessed(path: Path | None, options: DataOptions, table: Table) -> GuessedCo
     people = with_persons(table, [] if person is None else [person])
     notes: list[str] = [sentence("init.size", rows=len(table), columns=len(table.schema), quasi=len(names))]
     if names:
-        share = round(100 * unique_share(people, names), 1)
+        share = f"{100 * unique_share(people, names):.1f}"
         notes.append(sentence("init.alone", n=share, columns=tuple(names)))
     else:
         notes.append(NO_QUASI_IDENTIFIER)

@@ -107,7 +107,7 @@ class GuessedLinks(Guess):
         notes += [sentence("init.left_out", table=name, person=person.name) for name in self.tree.left_out]
         known = person.named(Role.QUASI_IDENTIFIER)
         if known:
-            share = round(100 * unique_share(person.found.table, known), 1)
+            share = f"{100 * unique_share(person.found.table, known):.1f}"
             notes.append(sentence("init.alone.table", n=share, table=person.name, columns=tuple(known)))
         if not any(one.named(Role.QUASI_IDENTIFIER) for one in self.tables):
             notes.append(NO_QUASI_IDENTIFIER)
