@@ -230,9 +230,8 @@ def test_rules_that_the_source_breaks_are_said_one_by_one() -> None:
     twice = ("a and b are missing together", "c and d are missing together")
     said = GERMAN.say(sentence("check.rules.none", rules=twice))
     assert said.endswith(": a und b fehlen gemeinsam; c und d fehlen gemeinsam")
-    counts = {"column": "time", "n": 731, "after": 2}
     back = "one exact value for each group"
-    said = GERMAN.say(sentence("level.protected.counted", **counts, how="by 6 hours", back=back))
+    said = GERMAN.say(sentence("level.protected.counted", column="time", n=731, after=2, how="by 6 hours", back=back))
     assert said == "time: 731 Werte, 2 solange geschützt: nach 6 Stunden; danach ein genauer Wert für jede Gruppe"
     widest = GERMAN.say(
         "most may need more than the 3.2 GiB that are free here; widest: 'a' (1,000 states) and 'b' (3 states)"
