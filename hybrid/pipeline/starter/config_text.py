@@ -140,8 +140,9 @@ def refuse_existing(paths: Iterable[Path], force: bool) -> None:
     exist = [] if force else [path for path in paths if path.exists()]
     if exist:
         *others, last = exist
+        file = str(last)
         raise ConfigError(
-            f"{last}: the file exists" + (f", and so do {len(others)} others that would be written" if others else ""),
+            sentence("init.exist", file=file, n=len(others)) if others else sentence("init.exists", file=file),
             hint="edit it, choose another --out in a folder of its own, or replace all of them with --force",
         )
 

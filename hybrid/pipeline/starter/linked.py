@@ -195,7 +195,7 @@ def reference_words(one: Reference) -> str:
         sentence("reference.unknown", n=one.unknown) if one.unknown else "",
         sentence("reference.missing", n=one.missing) if one.missing else "",
         sentence("reference.most", n=one.most),
-        sentence("reference.childless", n=one.childless),
+        sentence("reference.childless", n=one.childless, parent=one.parent) if one.childless else "",
     )
 
 
