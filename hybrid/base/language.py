@@ -5,7 +5,8 @@ Facts and their English sentences are made once, and kept as they are. A catalog
 sentence is recognized by its English message, so that a page in another language is only drawn anew: of a run that was
 made before, too.
 
-What the program states as :class:`~hybrid.base.sentence.Sentence` knows its template, and is not looked for.
+What the program states as :class:`~hybrid.base.sentence.Sentence` knows its template, and is not looked for. Its
+templates of :data:`WRITTEN` are recognized as well, since a configuration has their sentences as comments.
 
 A message of ``templates`` is only said with the facts that fill it, and ``terms`` are words that stand alone in a
 terminal: neither is looked for in a text.
@@ -37,10 +38,12 @@ import yaml
 
 from hybrid.base.sentence import PLACE as _PLACE
 from hybrid.base.sentence import PLURAL as _PLURAL
-from hybrid.base.sentence import SEPARATORS, SHAPES, Fact, Sentence, filled, written
+from hybrid.base.sentence import SEPARATORS, SHAPES, Fact, Sentence, filled, templates, written
 
 ENVIRONMENT = "HYBRID_LANGUAGE"
 """Variable with the language where nothing else names one."""
+WRITTEN = "role."
+"""Begins the names of templates that a configuration has as comments: who reads it there has a text without facts."""
 _DIGITS = r"-?\d+(?:,\d{3})*(?:\.\d+)?(?:e[-+]?\d+)?"
 _NUMBER = re.compile(rf"(?<![\w.,])({_DIGITS})(?![\w]|[.,]\d)")
 _DAY = re.compile(r"(?<![\w-])(\d{4})-(\d\d)-(\d\d)(?![\w-])")
@@ -412,11 +415,13 @@ def catalogue(code: str) -> Language:
         return ENGLISH
     text = files(__package__).joinpath("languages", f"{code}.yaml").read_text(encoding="utf-8")
     content = yaml.load(text, Loader=getattr(yaml, "CSafeLoader", yaml.SafeLoader))
-    messages, templates, labels = (
+    messages, said, labels = (
         tuple(Message(one["en"], one[code]) for one in content.pop(key, ()))
         for key in ("messages", "templates", "labels")
     )
-    return Language(code=code, messages=messages, templates=templates, labels=labels, **content)
+    english = {name: text for name, text in templates(ENGLISH.code).items() if name.startswith(WRITTEN)}
+    messages += tuple(Message(text, content["sentences"][name]) for name, text in english.items())
+    return Language(code=code, messages=messages, templates=said, labels=labels, **content)
 
 
 def language_of(tag: str | None) -> Language:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from pathlib import Path
 from typing import Any
 
@@ -20,7 +19,7 @@ from hybrid.desk.runner import TUNE
 from hybrid.desk.under_way import search_routes
 from hybrid.pipeline.draft import Draft
 from hybrid.report.charts.exploration import Dot, scatter_chart
-from hybrid.tuning.page import RESULT, applied
+from hybrid.tuning.page import applied, read_results
 
 
 def routes(desk: Desk) -> list[Route]:
@@ -28,11 +27,7 @@ def routes(desk: Desk) -> list[Route]:
         return desk.places.work / TUNE / desk.own_editor.read().config.name
 
     def kept() -> dict[str, Any] | None:
-        try:
-            found = json.loads((folder() / RESULT).read_text(encoding="utf-8"))
-            return found if {"values", "reason", "said", "points"} <= set(found) else None
-        except (OSError, ValueError, TypeError):
-            return None
+        return read_results(folder())
 
     def words() -> list[str]:
         return [TUNE, str(desk.own_editor.path), "--no-write", "--work", str(desk.places.work)]
@@ -60,7 +55,7 @@ def routes(desk: Desk) -> list[Route]:
             raise ConfigError("there is no such choice", hint="tune again")
 
         def action(draft: Draft) -> None:
-            draft.keep(applied(draft.document, found["values"], reason))
+            draft.keep(applied(draft.document, found["values"], found["reason"]))
 
         editor.change(state, action)
         changes = [f"{key}={flow(value)}" for key, value in found["values"].items()]

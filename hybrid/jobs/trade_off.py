@@ -15,6 +15,7 @@ from hybrid.base.errors import ConfigError, Problem
 from hybrid.base.hashing import code_version, file_stamp, fingerprint, library_versions
 from hybrid.base.notebook import NotebookResult
 from hybrid.base.progress import Progress, silent
+from hybrid.base.sentence import sentence
 from hybrid.pipeline.config import RunConfig
 from hybrid.pipeline.level_costs import LevelWords, column_words, rule_sentences
 from hybrid.pipeline.level_findings import trial_seed
@@ -109,7 +110,8 @@ class TradeOff(NotebookResult):
     def prices(self) -> Iterator[list[str]]:
         """Price of k for each column, in a sentence or several, and that of each rule."""
         for name in self.words.of:
-            yield [f"{name}: {column_words(self.costs, self.words, name)}", *self.across(name)]
+            how = column_words(self.costs, self.words, name)
+            yield [sentence("price.of", column=name, how=how), *self.across(name)]
         yield from ([said] for said in rule_sentences(self.costs, self.words, self.loss))
 
     def plot(self) -> Figure:

@@ -8,6 +8,7 @@ from collections.abc import Container, Iterator, Mapping
 import pandas as pd
 
 from hybrid.base.errors import ConfigError, Finding
+from hybrid.base.sentence import sentence
 from hybrid.constraints import Constraint, Rules
 from hybrid.constraints.checks import refuse_misfits
 from hybrid.constraints.discover import discover
@@ -38,7 +39,7 @@ def column_findings(table: Table, above: Container[str] = ()) -> Iterator[Findin
     names = schema.quasi_identifiers
     if any(name not in above for name in names):
         share = unique_share(table, names)
-        yield Finding("note", f"{100 * share:.1f} % of rows are of people who are alone on the quasi-identifiers")
+        yield Finding("note", sentence("check.alone", n=f"{100 * share:.1f}"))
     for name in schema.names:
         yield from () if name in above else _about_column(table, name)
     known = (Role.IDENTIFIER, Role.QUASI_IDENTIFIER)
@@ -46,8 +47,8 @@ def column_findings(table: Table, above: Container[str] = ()) -> Iterator[Findin
     for teller, told in functional_dependencies(table, names, others):
         yield Finding(
             "note",
-            f"{teller!r} gives {told!r} away: each of its values goes with one value of that quasi-identifier",
-            f"make {teller!r} a quasi-identifier too, or leave it out of the file",
+            sentence("check.gives_away", column=teller, told=told),
+            sentence("check.gives_away.hint", column=teller),
         )
 
 
@@ -55,16 +56,17 @@ def _about_column(table: Table, name: str) -> Iterator[Finding]:
     column, values = table.schema[name], table.frame[name]
     distinct = int(values.nunique())
     if distinct == 0:
-        yield Finding("note", f"{name!r} has no values at all", "it stays empty; leave it out of the file if you can")
+        no_values = sentence("check.no_values", column=name)
+        yield Finding("note", no_values, "it stays empty; leave it out of the file if you can")
     elif distinct == 1 and not values.isna().any():
-        yield Finding("note", f"{name!r} has the same value in every row", "it stays as it is")
+        yield Finding("note", sentence("check.constant", column=name), "it stays as it is")
     if column.role is Role.IDENTIFIER:
         return
     run_as_formulas = formulas(column, values)
     if run_as_formulas:
         yield Finding(
             "note",
-            f"{name!r} has {run_as_formulas:,} values that a spreadsheet runs as formulas (they begin with = + - or @)",
+            sentence("check.formulas", column=name, n=run_as_formulas),
             "a released CSV file has them as they are: replace them in the source, or set output.format: parquet",
         )
     evidence = evidence_of(column, values)
@@ -72,13 +74,13 @@ def _about_column(table: Table, name: str) -> Iterator[Finding]:
         known = int(values.notna().sum())
         yield Finding(
             "note",
-            f"{name!r} looks like an identifier: {distinct:,} different values in {known:,} rows; {evidence.reason}",
-            f"set data.columns.{name}.role: identifier, unless it says nothing about who somebody is",
+            sentence("check.identifier", column=name, n=distinct, rows=known, reason=evidence.reason),
+            sentence("check.identifier.hint", key=f"data.columns.{name}.role"),
         )
     elif column.kind is Kind.CATEGORICAL and column.role is not Role.QUASI_IDENTIFIER and distinct > MANY_TEXTS:
         yield Finding(
             "note",
-            f"{name!r} has {distinct:,} different texts: generators need much memory for it and learn little",
+            sentence("check.texts", column=name, n=distinct),
             "group its values in the file, or leave it out",
         )
     if column.kind.is_temporal and column.format.arrow_type is None and distinct:
@@ -86,8 +88,8 @@ def _about_column(table: Table, name: str) -> Iterator[Finding]:
         if ambiguous_dates(list(texts.str.strip()), column.format.date_format):
             yield Finding(
                 "note",
-                f"{name!r} is read as {column.format.date_format}, and every value could be read the other way round",
-                f"say which with data.columns.{name}.format",
+                sentence("check.swapped", column=name, format=str(column.format.date_format)),
+                sentence("check.swapped.hint", key=f"data.columns.{name}.format"),
             )
 
 
@@ -108,16 +110,15 @@ def constraint_findings(config: RunConfig, table: Table, above: Mapping[str, str
     rules = Rules.fit(config.constraints, table, least)
     broken = {rule: int(mask.sum()) for rule, mask in rules.masks(table)}
     if len(table) and rules.broken(table).all():
-        sentences = "; ".join(rule.constraint.sentence for rule in broken)
-        hint = "correct or remove the constraint that the source does not have"
-        return [Finding("error", f"constraints: no row of the source keeps all of them: {sentences}", hint)]
+        none_keeps = sentence("check.rules.none", rules=tuple(rule.constraint.sentence for rule in broken))
+        return [Finding("error", none_keeps, "correct or remove the constraint that the source does not have")]
     held = sum(not rule.constraint.broken(table).any() for rule in broken)
     breaches = [(count, rule.constraint.breach(least)) for rule, count in broken.items() if count]
     notes = [Finding("note", f"constraints: {few(count)} {said.message}", said.hint) for count, said in breaches]
     notes += _extremes(config, table, least)
     unjudged = [rule.constraint.sentence for rule in rules.rules if rule not in broken]
-    notes += [Finding("note", f"constraints: cannot be judged on the source: {sentence}") for sentence in unjudged]
-    holding = [Finding("ok", f"{held} constraints hold in all rows of the source")] if held else []
+    notes += [Finding("note", sentence("check.rules.unjudged", rule=rule)) for rule in unjudged]
+    holding = [Finding("ok", sentence("check.rules.hold", n=held))] if held else []
     return [*holding, *notes, *_undeclared(config, table, above)]
 
 
@@ -128,8 +129,7 @@ def _extremes(config: RunConfig, table: Table, least: int) -> list[Finding]:
     return [
         Finding(
             "note",
-            f"constraints: a limit of range.{name} is the smallest or largest value of the source, which fewer than "
-            f"{least} people have; limits are published",
+            sentence("check.rules.limit", key=f"range.{name}", n=least),
             "write a round limit beyond it",
         )
         for name, limits in ranges
@@ -153,16 +153,16 @@ def _undeclared(config: RunConfig, table: Table, above: Mapping[str, str]) -> li
     own = [one for one in discover(table) if not above.keys() >= set(one.constraint.columns)]
     found = [one for one in own if _named(one.constraint) not in declared]
     rows = {
-        "no row of the source breaks them": [one for one in found if not one.broken],
-        "few rows of the source break them": [one for one in found if one.broken],
+        "check.rules.undeclared": [one for one in found if not one.broken],
+        "check.rules.undeclared.few": [one for one in found if one.broken],
     }
     return [
         Finding(
             "note",
-            f"not declared, and {how}: {'; '.join(one.constraint.renamed(above).text for one in those)}",
+            sentence(template, rules="; ".join(one.constraint.renamed(above).text for one in those)),
             "add those to constraints that every released row must keep",
         )
-        for how, those in rows.items()
+        for template, those in rows.items()
         if those
     ]
 
@@ -186,7 +186,6 @@ def small_sample(policy: Policy, rows: int) -> Iterator[Finding]:
     if sizes and policy.power.skip is None:
         yield Finding(
             "note",
-            f"split.rows: of {rows:,} drawn rows, the smallest leak that the policy wants noticed would copy "
-            f"fewer than {LEAST_LEAKED}; what cannot be noticed is not judged, so the verdict is likely a review",
-            f"draw {math.ceil(LEAST_LEAKED / min(sizes)):,} rows or more (split.rows)",
+            sentence("check.small_sample", key="split.rows", n=rows, least=LEAST_LEAKED),
+            sentence("check.small_sample.hint", key="split.rows", n=math.ceil(LEAST_LEAKED / min(sizes))),
         )

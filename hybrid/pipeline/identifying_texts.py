@@ -64,13 +64,20 @@ def identifying_problems(tables: Mapping[str, Table], kept: Collection[str]) -> 
         for at, column in enumerate(table.schema, start=1):
             what = contact_in(column.name)
             if what is not None:
-                message = f"the name of column {at} of the table holds {what}; names of columns are published"
-                yield name, Problem(message, "give it another name in the source", values=column.name)
+                yield name, _named_by(at, what, column.name)
             if column.kind is not Kind.CATEGORICAL or column.role is Role.IDENTIFIER or column.name in kept:
                 continue
             rows = int(_naming(table, column.name, telling, sought[name].own).sum())
             if rows:
                 yield name, _problem(column.name, rows)
+
+
+def _named_by(at: int, what: str, name: str) -> Problem:
+    return Problem(
+        f"the name of column {at} of the table holds {what}; names of columns are published",
+        "give it another name in the source",
+        values=name,
+    )
 
 
 def _problem(name: str, rows: int) -> Problem:

@@ -6,6 +6,7 @@ from collections.abc import Collection, Iterator, Mapping
 from dataclasses import dataclass
 
 from hybrid.anonymize.search.tradeoff import RuleCosts, TradeoffPoint
+from hybrid.base.sentence import Sentence, sentence
 from hybrid.hierarchy import Hierarchy
 from hybrid.hierarchy.labels import LEFT_OUT, level_words
 
@@ -44,11 +45,10 @@ def column_words(costs: RuleCosts, words: LevelWords, column: str) -> str:
     k = 5 alone: 10-year groups)".
     """
     now = words.at(costs.chosen, column)
-    causes = costs.causes(column)
-    if causes:
-        alone = f"with k = {costs.alone.k} alone: {words.at(costs.alone, column)}"
-        return f"{now}, because of {' and '.join(causes)} ({alone})"
-    return f"{now}, because of k = {costs.chosen.k}" if now == LEFT_OUT else now
+    if causes := tuple(costs.causes(column)):
+        alone = words.at(costs.alone, column)
+        return sentence("level.because", level=now, causes=causes, k=costs.alone.k, alone=alone)
+    return sentence("level.because.k", level=now, k=costs.chosen.k) if now == LEFT_OUT else now
 
 
 def rule_sentences(costs: RuleCosts, words: LevelWords, loss: str = "loss") -> Iterator[str]:
@@ -60,19 +60,24 @@ def rule_sentences(costs: RuleCosts, words: LevelWords, loss: str = "loss") -> I
     """
     for one in costs.expensive(words.roots):
         if one.point.levels is None:
-            yield f"no generalization holds {one.rule}; k = {costs.alone.k} alone can be held"
+            yield sentence("rule.impossible", rule=one.rule, k=costs.alone.k)
             continue
+        assert one.point.loss is not None
+        assert costs.alone.loss is not None
         coarser = [
-            f"{name} would be {words.at(one.point, name)} (without this rule: {words.at(costs.alone, name)})"
+            sentence("rule.coarser", column=name, level=words.at(one.point, name), alone=words.at(costs.alone, name))
             for name in words.of
             if costs.alone.levels is not None and one.point.levels[name] > costs.alone.levels[name]
         ]
-        cost = f"{_amount(one.point, loss)} instead of {_amount(costs.alone, loss)}"
-        only = " alone" if len(costs.rules) > 1 else ""
-        yield f"because of {one.rule}{only}, {'; '.join([*coarser, f'the loss would be {cost}'])}"
+        cost = sentence("rule.loss", loss=amount(one.point.loss, loss), alone=amount(costs.alone.loss, loss))
+        template = "rule.because.alone" if len(costs.rules) > 1 else "rule.because"
+        yield sentence(template, rule=one.rule, parts=(*coarser, cost))
 
 
-def _amount(point: TradeoffPoint, loss: str) -> str:
-    if point.loss is None:
-        return "-"
-    return f"{100 * point.loss:.0f} % of the information" if loss == "loss" else f"{point.loss:.4g} ({loss})"
+def amount(loss: float, name: str) -> Sentence:
+    """A loss: of the one called ``loss`` a share of the information."""
+    return sentence("amount", share=percent(loss)) if name == "loss" else sentence("amount.of", n=loss, name=name)
+
+
+def percent(share: float) -> Sentence:
+    return sentence("percent", n=round(100 * share)) if share >= 0.01 else sentence("percent.little")

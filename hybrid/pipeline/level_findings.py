@@ -18,13 +18,14 @@ from hybrid.base.errors import Finding, HybridError
 from hybrid.base.manifest import Recorder
 from hybrid.base.progress import silent
 from hybrid.base.rng import rng_for
+from hybrid.base.sentence import sentence
 from hybrid.constraints.registry import learns_values
 from hybrid.hierarchy import LabelTable
 from hybrid.hierarchy.load import load_hierarchies
 from hybrid.pipeline.anonymization import Anonymization
 from hybrid.pipeline.config import RunConfig
 from hybrid.pipeline.inputs import Inputs
-from hybrid.pipeline.level_costs import LevelWords, column_words, rule_sentences
+from hybrid.pipeline.level_costs import LevelWords, amount, column_words, percent, rule_sentences
 from hybrid.pipeline.starter.column_names import ages_among
 from hybrid.pipeline.table_run import TableRun
 from hybrid.protect import Protection
@@ -69,7 +70,7 @@ def level_findings(config: RunConfig, table: Table, store: Store | None = None) 
     options, train = found.options, found.coarsened
     prepare(train, found.hierarchies, options, found.population)
     nodes = prod(found.hierarchies[name].n_levels for name in train.schema.quasi_identifiers)
-    yield Finding("ok", f"{nodes:,} combinations of levels to choose from")
+    yield Finding("ok", sentence("level.combinations", n=nodes))
     back = put_back(config)
     if options.recoding == "local":
         yield from _mixed_levels(tables.train, found, back)
@@ -113,26 +114,30 @@ def _columns(people: Table, found: Anonymization, costs: RuleCosts, back: str) -
         counted = (level == 0 and after == before) or said.startswith(f"{after:,} group")
         gone = level == words.roots[name]
         lost = gone and not costs.causes(name)
-        if level:
-            counts = "while protected" if counted or gone else f"{after:,} while protected"
-            yield Finding("note", f"{name}: {before:,} values, {counts}: {said}; then {back}", hint if lost else "")
-        else:
-            counts = f"{before:,} values" if counted else f"{before:,} values, {after:,} after"
-            yield Finding("note", f"{name}: {counts}; {said}")
+        shown = _protected(name, before, said, back, after=None if counted or gone else after, changed=level > 0)
+        yield Finding("note", shown, hint if lost else "")
         hint = "" if lost else hint
     if costs.chosen.gap > 0:
-        yield Finding(
-            "note", f"these levels were found in {_PATIENCE:g} s; a run searches longer, and may find better ones"
-        )
+        yield Finding("note", sentence("level.patience", s=_PATIENCE))
     if found.protection is not None:
         yield from _rare(people, found.protection)
-    for sentence in rule_sentences(costs, words, found.options.loss.name):
-        yield Finding("note", sentence, _RULE)
+    yield from (Finding("note", said, _RULE) for said in rule_sentences(costs, words, found.options.loss.name))
+
+
+def _protected(column: str, values: int, how: str, back: str, *, after: int | None = None, changed: bool) -> str:
+    """A column with its number of values, and how many are left while it is protected, where that says more."""
+    if not changed and after is None:
+        return sentence("level.kept", column=column, n=values, how=how)
+    if not changed:
+        return sentence("level.kept.counted", column=column, n=values, after=after or 0, how=how)
+    if after is None:
+        return sentence("level.protected", column=column, n=values, how=how, back=back)
+    return sentence("level.protected.counted", column=column, n=values, after=after, how=how, back=back)
 
 
 def _mixed_levels(people: Table, found: Anonymization, back: str) -> Iterator[Finding]:
     labels, lost = found.anonymized.labels, _amount_lost(found.options, found.anonymized)
-    yield Finding("note", f"k={found.options.k}: local recoding costs {lost}, and leaves nobody out")
+    yield Finding("note", sentence("price.local", k=found.options.k, loss=lost))
     yield from columns_of(labels, people, back)
     if found.protection is not None:
         yield from _rare(people, found.protection)
@@ -141,8 +146,8 @@ def _mixed_levels(people: Table, found: Anonymization, back: str) -> Iterator[Fi
         price = anonymize(found.coarsened, found.hierarchies, alone, population=found.population)
         without = _amount_lost(alone, price)
         if found.anonymized.result.loss["value"] > (1 + CLEARLY) * price.result.loss["value"] and without != lost:
-            rules = " and ".join(words_of(model) for model in found.options.models)
-            yield Finding("note", f"because of {rules}, that is {lost} instead of {without}", _RULE)
+            rules = tuple(words_of(model) for model in found.options.models)
+            yield Finding("note", sentence("price.rules", rules=rules, loss=lost, alone=without), _RULE)
 
 
 def columns_of(labels: LabelTable, people: Table, back: str, table: str = "") -> Iterator[Finding]:
@@ -151,24 +156,16 @@ def columns_of(labels: LabelTable, people: Table, back: str, table: str = "") ->
     for at, name in enumerate(labels.quasi_identifiers):
         levels = labels.hierarchies[name].level_of()[labels.nodes[:, at]]
         shares = np.bincount(levels, minlength=labels.hierarchies[name].n_levels) / len(levels)
-        each = [f"{words.of[name][level]} in {_percent(share)}" for level, share in enumerate(shares) if share]
-        said = f"{', '.join(each)} of the rows" if len(each) > 1 else words.of[name][int(levels[0])]
+        each = [(words.of[name][level], float(share)) for level, share in enumerate(shares) if share]
+        parts = tuple(sentence("level.share", level=level, share=percent(share)) for level, share in each)
+        said = sentence("level.shares", parts=parts) if len(parts) > 1 else words.of[name][int(levels[0])]
         values, mostly_gone = int(people.frame[name].nunique()), shares[words.roots[name]] > 0.5
-        counts = f"{table}{name}: {values:,} values"
-        message = f"{counts}, while protected: {said}; then {back}" if levels.any() else f"{counts}; {said}"
-        yield Finding("note", message, _KEEP_MORE if mostly_gone else "")
+        shown = _protected(f"{table}{name}", values, said, back, changed=bool(levels.any()))
+        yield Finding("note", shown, _KEEP_MORE if mostly_gone else "")
 
 
 def _amount_lost(options: AnonymizeOptions, found: AnonymizedTable) -> str:
-    return _amount(options, float(found.result.loss["value"]))
-
-
-def _amount(options: AnonymizeOptions, loss: float) -> str:
-    return f"{_percent(loss)} of the information" if options.loss.name == "loss" else f"{loss:.4g} {options.loss.name}"
-
-
-def _percent(share: float) -> str:
-    return f"{100 * share:.0f} %" if share >= 0.01 else "less than 1 %"
+    return amount(float(found.result.loss["value"]), options.loss.name)
 
 
 def _rare(people: Table, protection: Protection) -> Iterator[Finding]:
@@ -176,29 +173,26 @@ def _rare(people: Table, protection: Protection) -> Iterator[Finding]:
     rare = [
         one for one in protection.columns if one.rare and schema[one.column].kind in (Kind.CATEGORICAL, Kind.BOOLEAN)
     ]
-    for below, where, hint in (
+    for below, template, hint in (
         (
             False,
-            "replaced before anything learns",
+            "rare.replaced",
             "group rare values in the file, or say under protect.columns what takes their place",
         ),
         (
             True,
-            "written as groups that enough people share",
+            "rare.grouped",
             "smaller groups in the hierarchy file of the column, such as the county of a town, keep more of it",
         ),
     ):
-        lost = [
-            f"{one.column}: {one.rare:,} of {one.values:,} values in {_share(people, one.column, least)} of the rows"
-            for one in rare
-            if (one.method == BELOW_LABELS) is below
-        ]
+        of = [one for one in rare if (one.method == BELOW_LABELS) is below]
+        shares = [percent(small_share(people, [one.column], least)) for one in of]
+        lost = tuple(
+            sentence("rare.column", column=one.column, n=one.rare or 0, of=one.values, share=share)
+            for one, share in zip(of, shares, strict=True)
+        )
         if lost:
-            yield Finding("note", f"values that fewer than {least} people have are {where}: {'; '.join(lost)}", hint)
-
-
-def _share(people: Table, name: str, least: int) -> str:
-    return _percent(small_share(people, [name], least))
+            yield Finding("note", sentence(template, n=least, parts=lost), hint)
 
 
 def _price(options: AnonymizeOptions, points: list[TradeoffPoint]) -> Finding:
@@ -206,19 +200,17 @@ def _price(options: AnonymizeOptions, points: list[TradeoffPoint]) -> Finding:
     if here.loss is None:
         return Finding(
             "error",
-            f"no combination of levels holds the privacy models with {100 * options.suppression_limit:g} % suppression",
+            sentence("price.none", n=100 * options.suppression_limit),
             "raise anonymize.suppression_limit, or use a smaller k or weaker models",
         )
-    costs = [
-        f"{_left_out(point.suppression_limit)} costs {_amount(options, point.loss)}"
-        for point in points
-        if point.loss is not None
-    ]
-    return Finding("note", f"k={options.k}: {'; '.join(costs)}")
+    costs = tuple(
+        _cost(one.suppression_limit, amount(one.loss, options.loss.name)) for one in points if one.loss is not None
+    )
+    return Finding("note", sentence("price", k=options.k, parts=costs))
 
 
-def _left_out(limit: float) -> str:
-    return f"leaving out up to {100 * limit:g} % of them" if limit else "keeping every record"
+def _cost(limit: float, loss: str) -> str:
+    return sentence("price.limit", n=100 * limit, loss=loss) if limit else sentence("price.all", loss=loss)
 
 
 @dataclass(frozen=True)
@@ -287,7 +279,7 @@ def technique_findings(options: AnonymizeOptions, schema: Schema) -> list[Findin
     steps = assigned(options, schema)
     said = "; ".join(f"{step.name} ({', '.join(columns)})" for step, columns in steps)
     if gives_k(steps, schema.quasi_identifiers):
-        return [Finding("ok", f"{said}: k-anonymity with k={options.k}")]
+        return [Finding("ok", sentence("check.steps", steps=said, k=options.k))]
     note = Finding(
         "note",
         "no k-anonymity is promised: no step makes groups that are equal in all quasi-identifiers",

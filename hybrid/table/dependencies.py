@@ -8,6 +8,7 @@ import numpy as np
 import pandas as pd
 
 from hybrid.base.arrays import Array
+from hybrid.base.sentence import sentence
 from hybrid.table.holders import all_differ, combination_numbers, sharing
 from hybrid.table.kinds.registry import Kind
 from hybrid.table.persons import first_rows
@@ -104,7 +105,7 @@ def no_secrets(table: Table, of: Sequence[str], known: Sequence[str]) -> dict[st
         codes = [(_codes(part.frame[teller]), _codes(part.frame[told])) for part in (people, table)]
         if told in found or teller in found or not _is_confirmed(*codes[0]) or not _tells(*codes[1]):
             continue
-        found[told] = f"each value of {teller} goes with one of its values"
+        found[told] = sentence("role.told", column=teller)
     return found
 
 

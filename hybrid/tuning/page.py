@@ -13,8 +13,13 @@ from typing import TYPE_CHECKING, Any
 from markupsafe import Markup
 
 from hybrid.base.atomic import write_text
+from hybrid.base.sentence import sentence, sentences_in, with_sentences
+from hybrid.base.sentence import sentences as joined
 from hybrid.base.yaml_document import YamlDocument
+from hybrid.comparison.results import ROWS
 from hybrid.pipeline.config_file import with_settings
+from hybrid.pipeline.starter.comments import said
+from hybrid.publication.facts import SENTENCES
 from hybrid.report.charts.exploration import FrontierPoint, frontier_chart
 from hybrid.report.charts.svg import Figure
 from hybrid.tuning.measured import CHANCE, Auc, Measured
@@ -29,16 +34,18 @@ _WIDTH = 110
 
 
 def applied(document: YamlDocument, values: Mapping[str, Any], reason: str) -> YamlDocument:
-    """The document with chosen values, if any, and the reason above the first of them."""
+    """The document with chosen values, if any, and the reason above the first, in the language of a terminal."""
     if not values:
         return document
     changed = with_settings(document, values)
     first = min(line for key in values if (line := changed.line_of(tuple(key.split(".")))) is not None)
     lines = changed.text.splitlines(keepends=True)
     indent = lines[first][: len(lines[first]) - len(lines[first].lstrip())]
-    said = [f"{indent}{MARK}{part}\n" for part in wrap(reason, _WIDTH, break_long_words=False, break_on_hyphens=False)]
+    comment = [
+        f"{indent}{MARK}{part}\n" for part in wrap(said(reason), _WIDTH, break_long_words=False, break_on_hyphens=False)
+    ]
     before, after = lines[:first], lines[first:]
-    text = "".join([*(one for one in before if not _ours(one)), *said, *(one for one in after if not _ours(one))])
+    text = "".join([*(one for one in before if not _ours(one)), *comment, *(one for one in after if not _ours(one))])
     return YamlDocument(text, document.name)
 
 
@@ -53,12 +60,13 @@ KEY = (
     "exposed, random: how well an attacker who can train the generator again finds out who was in, of the people least "
     "like others and of random people; .5 is a guess, in brackets the upper end of the 95 % interval. "
     "leak: how far copies of people who are alone, near copies, links of two halves and rows that point at one person "
-    "are likely beyond what the policy allows; 0: not at all. "
-    "models, link, column: what the table lost, 0 is nothing: the mean score of models that predict {targets}; the "
-    "largest fall of a link of two columns; the largest share of a column that moved. "
+    "are likely beyond what the policy allows; 0: not at all.",
+    "models, link, column: what the table lost, 0 is nothing: the mean score of models that predict nothing, since "
+    "real rows predict no column; the largest fall of a link of two columns; the largest share of a column that moved.",
     "obstacle: what is the farthest beyond what the policy allows, among them models of other columns and a group of "
-    "people that is missing; -: nothing, so that a run is expected to pass."
+    "people that is missing; -: nothing, so that a run is expected to pass.",
 )
+"""Meaning of the columns of the table; what is between, where no column is predicted."""
 
 
 def row(one: Measured) -> tuple[str, ...]:
@@ -71,12 +79,16 @@ def row(one: Measured) -> tuple[str, ...]:
 
 def key(found: Tuned) -> str:
     """Meaning of the columns of the table."""
-    return KEY.format(targets=", ".join(found.targets) or "nothing, since real rows predict no column")
+    attacks, lost, obstacle = KEY
+    targets = tuple(found.targets)
+    return joined(attacks, sentence("tune.lost", targets=targets) if targets else lost, obstacle)
 
 
 def legend(found: Tuned) -> Iterator[str]:
     """Values of the settings of the last round."""
-    yield from (f"{one.name}: {found.setting(one.name).words}" for one in found.rounds[-1])
+    yield from (
+        sentence("tune.setting", name=one.name, words=found.setting(one.name).words) for one in found.rounds[-1]
+    )
 
 
 def sentences(found: Tuned) -> Iterator[str]:
@@ -89,18 +101,13 @@ def sentences(found: Tuned) -> Iterator[str]:
             "Fewer columns, a larger table or another generator may help."
         )
     if not found.has_rule:
-        yield (
-            "The policy has no rule about an attacker who trains again: an AUC of "
-            f"{choice.chosen.worse_attack.allowed:.2f} was taken for the limit."
-        )
+        yield sentence("tune.no_rule", auc=f"{choice.chosen.worse_attack.allowed:.2f}")
     if choice.alike:
-        names = ", ".join(choice.alike)
-        yield (
-            f"{found.people:,} training people cannot tell settings apart that differ by less than about "
-            f"{_reach(last):.2f} in AUC: between {choice.chosen.name} and {names} the choice may be chance."
+        yield sentence(
+            "tune.alike", n=found.people, auc=f"{_reach(last):.2f}", names=(choice.chosen.name, *choice.alike)
         )
     if found.failed:
-        yield f"Settings that could not be measured: {len(found.failed)}. rows.jsonl has the reason of each."
+        yield sentence("tune.failed", n=len(found.failed), file=ROWS)
     yield (
         "These numbers are the best of several on the training people, and about tables of half their number: a run "
         "measures anew."
@@ -118,14 +125,17 @@ def reason(found: Tuned) -> str:
     """Ground of the choice, in one line without a name of a column."""
     one = found.choice.chosen
     exposed, anyone = map(_interval, one.attack)
-    chosen = (
-        f"the most useful of those expected to pass ({len(found.choice.passing)})"
-        if found.choice.passing
-        else "the nearest to passing, and none is expected to pass"
-    )
-    return (
-        f"{found.setting(one.name).words}: {chosen}; tried: {len(found.settings)}; AUC {exposed} for the most "
-        f"exposed, {anyone} for random people; usefulness {one.usefulness:.3f}"
+    passing = len(found.choice.passing)
+    return sentence(
+        "tune.reason",
+        setting=found.setting(one.name).words,
+        chosen=sentence("tune.passing", n=passing)
+        if passing
+        else "the nearest to passing, and none is expected to pass",
+        tried=len(found.settings),
+        exposed=exposed,
+        anyone=anyone,
+        use=f"{one.usefulness:.3f}",
     )
 
 
@@ -152,16 +162,27 @@ def write_results(found: Tuned, folder: Path) -> None:
         "said": [*sentences(found), *legend(found), key(found)],
         "points": [asdict(one) for one in _points(found)],
     }
+    content[SENTENCES] = sentences_in(content)
     write_text(folder / RESULT, json.dumps(content, ensure_ascii=False, indent=1).replace("NaN", "null") + "\n")
 
 
+def read_results(folder: Path) -> dict[str, Any] | None:
+    """What :func:`write_results` wrote, with its sentences; None without a file of that form."""
+    try:
+        found = json.loads((folder / RESULT).read_text(encoding="utf-8"))
+        known = {"values", "reason", "said", "points", SENTENCES} <= set(found)
+        return dict(with_sentences(found, found[SENTENCES])) if known else None
+    except (OSError, ValueError, TypeError):
+        return None
+
+
 def _text(found: Tuned) -> Markup:
-    said = "".join(f"<p>{escape(sentence)}</p>" for sentence in [*sentences(found), *legend(found), key(found)])
+    words = "".join(f"<p>{escape(one)}</p>" for one in [*sentences(found), *legend(found), key(found)])
     head = "".join(f"<th>{name}</th>" for name in HEAD)
     rows = "".join(
         "<tr>" + "".join(f"<td>{escape(cell)}</td>" for cell in row(one)) + "</tr>" for one in found.rounds[-1]
     )
-    return Markup(f"<div>{said}<table><thead><tr>{head}</tr></thead><tbody>{rows}</tbody></table></div>")
+    return Markup(f"<div>{words}<table><thead><tr>{head}</tr></thead><tbody>{rows}</tbody></table></div>")
 
 
 def _points(found: Tuned) -> list[FrontierPoint]:
@@ -176,7 +197,7 @@ def _point(one: Measured, decided: bool, chosen: bool) -> FrontierPoint:
 
 
 def _interval(one: Auc) -> str:
-    return f"{one.value:.3f} ({one.low:.3f} to {one.high:.3f})"
+    return sentence("compared.value", n=f"{one.value:.3f}", low=f"{one.low:.3f}", high=f"{one.high:.3f}")
 
 
 def _reach(found: Sequence[Measured]) -> float:

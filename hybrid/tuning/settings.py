@@ -8,6 +8,7 @@ from itertools import chain, zip_longest
 from typing import Any
 
 from hybrid.base.errors import ConfigError
+from hybrid.base.sentence import sentence, sentences
 from hybrid.comparison.plan import ComparePlan, Levels, Subset
 from hybrid.comparison.schedule import combinations, identity
 from hybrid.pipeline.config import RunConfig
@@ -48,18 +49,18 @@ CONFIGURED = "configured"
 DRAWN = 4
 """So many times as many combinations are drawn as are tried: some make no sense, some do the same as others."""
 WORDS = {
-    "anonymize.k": "k {}",
-    "anonymize.suppression_limit": "suppression limit {}",
-    "anonymize.recoding": "{} recoding",
-    "anonymize.loss.name": "levels by {}",
-    "transition.method": "transition {}",
-    "synthesize.generator": "generator {}",
-    f"{OPTIONS}alpha": "alpha {}",
-    f"{OPTIONS}min_leaf": "leaves {}",
-    "sample.beta": "{}",
-    "synthesize.rows": "rows {}",
+    "anonymize.k": "setting.k",
+    "anonymize.suppression_limit": "setting.limit",
+    "anonymize.recoding": "setting.recoding",
+    "anonymize.loss.name": "setting.levels",
+    "transition.method": "setting.transition",
+    "synthesize.generator": "setting.generator",
+    f"{OPTIONS}alpha": "setting.alpha",
+    f"{OPTIONS}min_leaf": "setting.leaves",
+    "sample.beta": "setting.sample",
+    "synthesize.rows": "setting.rows",
 }
-"""Words for the keys that are varied."""
+"""Templates of the keys that are varied."""
 
 
 @dataclass(frozen=True)
@@ -78,10 +79,16 @@ class Setting:
         said = {**self.values}
         if {"sample.method", "sample.beta"} & said.keys():
             said.pop("sample.method", None)
-            beta = self.config.sample.beta
-            said["sample.beta"] = f"sample {beta:.0%}" if beta < 1 else "all people"
-        shown = (WORDS[key].format("default" if value is None else value) for key, value in said.items())
-        return ", ".join(shown) or "as configured"
+            said["sample.beta"] = self.config.sample.beta
+        return sentences(*(_words(key, value) for key, value in said.items()), between="listed") or "as configured"
+
+
+def _words(key: str, value: Any) -> str:
+    if key == "sample.beta":
+        return sentence(WORDS[key], n=round(100 * value)) if value < 1 else "all people"
+    if value is None:
+        return sentence(WORDS[key], value=sentence("setting.default"))
+    return sentence(WORDS[key], value=value if isinstance(value, str) else sentence("value", n=value))
 
 
 def settings(

@@ -117,7 +117,7 @@ def test_names_and_numbers_of_several_people_are_no_person() -> None:
     assert frame["candidate_no"].duplicated().any() and frame["name"].duplicated().any()
     assert {_roles(frame)[name] for name in ("candidate_no", "name", "tax_id")} == {Role.IDENTIFIER}
     assert _person(frame) is None
-    assert any(note.startswith("whose is a row? candidate_no, name repeats") for note in guess_frame(frame).notes)
+    assert any(note.startswith("whose is a row? candidate_no and name repeat,") for note in guess_frame(frame).notes)
     twice = pd.concat([frame, frame.head(30).assign(candidate_no=lambda rows: rows["candidate_no"] + 5000)])
     assert _person(twice.reset_index(drop=True)) == "tax_id"
 
@@ -186,7 +186,7 @@ def test_names_and_births_that_recur_are_persons_with_several_rows() -> None:
     assert people_again(_table(_visits()[["Geburtsdatum", "Kosten"]])) == ()
     assert people_again(_table(_panel(people=3000, years=1))) == ()
     assert _person(_visits()) is None
-    assert any("whose is a row? Vorname, Nachname" in note for note in guess_frame(_visits()).notes)
+    assert any("whose is a row? Vorname and Nachname repeat," in note for note in guess_frame(_visits()).notes)
     assert any("whose is a row? Geburts" in note for note in guess_frame(_visits().iloc[:, [0, 3, 4, 5]]).notes)
 
 

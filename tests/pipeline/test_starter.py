@@ -397,7 +397,7 @@ def test_target_and_secrets_are_asked_and_never_constants_or_told_by_others(tmp_
     asked = [note for note in guessed.notes if note.startswith("what ")]
     assert any("what will users predict? perhaps stroke:" in note for note in asked)
     assert any(
-        "what do attackers want to learn? perhaps disease, score, stroke, sensitive by name:" in note for note in asked
+        "what do attackers want to learn? perhaps disease, score and stroke, sensitive by name:" in one for one in asked
     )
     assert "\n# evaluate: {secrets: [disease, score, stroke]}   # once" in text
     assert all(f"# review: {note}" in text for note in asked)
@@ -433,7 +433,7 @@ def test_names_of_rows_are_excluded_and_copies_are_asked(tmp_path: Path) -> None
     assert {name for name, role in roles.items() if role == "excluded"} == of_rows
     assert roles["patient_id"] == "identifier" and roles["x"] == "identifier"
     assert {name for name, role in roles.items() if role == "undecided"} == {"age_again", "station"}
-    assert "a copy of age, equal in every row: excluded, or the role of age and the constraint" in text
+    assert "a copy of age, equal in every row: excluded, or the same role and the constraint" in text
     assert not any(of_rows & set(one.constraint.columns) for one in guessed.constraints)
 
 

@@ -190,7 +190,7 @@ def test_folder_of_another_hospital(clinic: tuple[Path, GuessedLinks], tmp_path:
     assert not any(one.role == "quasi_identifier" for one in tables["encounters"].columns.values())
     assert (tmp_path / tables["patients"].path).resolve() == folder / "patients.csv"
     notes = "\n".join(guessed.notes)
-    assert "claims_transactions: left out" in notes
+    assert "claims_transactions is left out" in notes
     assert "organizations: 5 rows, proposed as public" in notes
     assert "Boston" not in notes and "Boston" not in (tmp_path / "config.yaml").read_text(encoding="utf-8")
 

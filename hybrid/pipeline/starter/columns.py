@@ -11,6 +11,7 @@ import numpy as np
 import pandas as pd
 
 from hybrid.base.atomic import write_text
+from hybrid.base.sentence import sentence
 from hybrid.hierarchy.build import build_hierarchy
 from hybrid.hierarchy.files import rows_of, text_of_rows, text_of_spec
 from hybrid.hierarchy.from_data import by_frequency, equal_width, prefixes, usual_periods
@@ -18,6 +19,7 @@ from hybrid.hierarchy.levels import distinct_values, texts_of
 from hybrid.hierarchy.load import HierarchySource
 from hybrid.hierarchy.public_lists import list_of
 from hybrid.hierarchy.spec import PERIODS, GroupsSpec, HierarchySpec
+from hybrid.pipeline.starter.comments import said
 from hybrid.pipeline.starter.guessed_roles import GuessedRole, guess_roles
 from hybrid.pipeline.starter.reading import is_place_code
 from hybrid.table import Column, Kind, Role, Table
@@ -61,7 +63,6 @@ def is_list(spec: HierarchySpec) -> bool:
 
 _ADVICE = {
     "intervals": "widths are guessed from the data; labels that people know (10-year groups, legal ages) read better",
-    "dates": f"periods from fine to coarse: {', '.join(PERIODS)}",
     "list": "a public list of this program; write a list of your own as type: tree, or as a CSV file",
     "mask": "keep: how many leading characters each level shows",
 }
@@ -184,4 +185,6 @@ def starter_text(spec: HierarchySpec, column: Column, values: pd.Series) -> str:
     """Text of the file of a guessed hierarchy: a list of values as CSV, else its description as YAML."""
     if is_list(spec):
         return text_of_rows(rows_of(build_hierarchy(spec, column, values)))
-    return text_of_spec(spec, comment=f"review: {_ADVICE[spec.type]}")
+    dates = spec.type == "dates"
+    advice = sentence("init.periods", periods=", ".join(PERIODS)) if dates else _ADVICE[spec.type]
+    return text_of_spec(spec, comment=f"review: {said(advice)}")

@@ -9,13 +9,13 @@ from pathlib import Path
 from typing import Any
 
 from hybrid.base.errors import ConfigError
-from hybrid.base.language import Language, NoTranslation, language_of
-from hybrid.base.words import listed
+from hybrid.base.sentence import sentence
 from hybrid.base.yaml_document import flow
 from hybrid.constraints.discover import Suggestion
 from hybrid.constraints.kinds.combinations import Combinations
 from hybrid.pipeline.starter.column_names import has_phrase, vocabulary
 from hybrid.pipeline.starter.columns import GuessedColumn
+from hybrid.pipeline.starter.comments import remark, review, said
 from hybrid.pipeline.starter.guessed_roles import MOST_CLASSES, repeats
 from hybrid.publication.table_facts import few
 from hybrid.synthesize.generators.cart import leaf_of_sampled
@@ -90,34 +90,36 @@ def possible_targets(table: Table, columns: Sequence[GuessedColumn], data: Path 
     return [name for name in possible if name not in told]
 
 
+NO_QUASI_IDENTIFIER = "no column looks like a quasi-identifier: without one nothing is anonymized"
+UNLISTED = "a new column must be given a role before anything runs"
+UNSIGNED = "nothing can be released until a person has decided the roles and signed: roles.decided_by"
+
+
 def questions(tables: Sequence[AskedTable]) -> Iterator[str]:
     """Questions about guessed tables; no cell values."""
 
-    def named(found: Callable[[AskedTable], Sequence[str]]) -> str:
-        return ", ".join(f"{one.prefix}{column}" for one in tables for column in found(one))
+    def named(found: Callable[[AskedTable], Sequence[str]]) -> tuple[str, ...]:
+        return tuple(f"{one.prefix}{column}" for one in tables for column in found(one))
 
     possible = named(lambda one: targets_of(one.columns)) or named(
         lambda one: possible_targets(one.table, one.columns, one.file)
     )
-    perhaps = f"perhaps {possible}" if possible else "no column looks like it"
-    yield (
-        f"what will users predict? {perhaps}: write target: true beside it; without one no metric shows whether models "
-        "learn the same from the release"
-    )
+    perhaps = sentence("init.perhaps", columns=possible) if possible else "no column looks like it"
+    yield sentence("init.predict", perhaps=perhaps)
     if secrets := named(lambda one: secrets_of(one.table, one.columns)):
-        yield f"what do attackers want to learn? perhaps {secrets}, sensitive by name: choose under evaluate.secrets"
+        yield sentence("init.secrets", columns=secrets)
     else:
         yield "what do attackers want to learn? no column looks sensitive: give that role to those"
     if dates := named(lambda one: [column.column.name for column in one.columns if column.role.is_event]):
-        yield (
-            f"do others know {dates} of a person? then quasi_identifier (generalized, and counted by k), "
-            "else insensitive; until you say, these dates are undecided and left out"
-        )
+        yield sentence("init.dates", columns=dates)
     if echoes := named(lambda one: [column.column.name for column in one.columns if column.role.is_echo]):
-        yield (
-            f"do users need {echoes}, which another quasi-identifier nearly tells? excluded, the other stays finer; "
-            "kept, each is generalized by itself, and they agree less"
-        )
+        yield sentence("init.echoes", columns=echoes)
+
+
+def undecided_note(names: Sequence[str]) -> Iterator[str]:
+    """Note on columns whose role a person has to choose, where there are any."""
+    if names:
+        yield sentence("init.undecided", columns=tuple(names))
 
 
 def household_notes(
@@ -130,10 +132,7 @@ def household_notes(
     known = vocabulary()
     for name in (one.column.name for one in columns if one.role.role is Role.IDENTIFIER):
         if known.households & set(known.split(name)) and name != person and repeats(table.frame[name]):
-            yield (
-                f"{name} looks like the number of a household: {section}.household: {name} keeps its members on one "
-                "side, and the model households asks for several of them in every class"
-            )
+            yield sentence("init.household", column=name, key=f"{section}.household")
 
 
 def refuse_existing(paths: Iterable[Path], force: bool) -> None:
@@ -141,53 +140,32 @@ def refuse_existing(paths: Iterable[Path], force: bool) -> None:
     exist = [] if force else [path for path in paths if path.exists()]
     if exist:
         *others, last = exist
-        beside = f", and so do {len(others)} others that would be written" if others else ""
-        hint = "edit it, choose another --out in a folder of its own, or replace all of them with --force"
-        raise ConfigError(f"{last}: the file exists{beside}", hint=hint)
-
-
-def in_the_users_language(lines: Iterable[str]) -> Iterator[str]:
-    """Lines of a configuration, their comments in the language of ``HYBRID_LANGUAGE`` where the catalogue has them.
-
-    What the program reads stays: keys, values, and the mark ``review`` in front of a comment.
-    """
-    language = language_of(None)
-    for line in lines:
-        said = (_with_comment(line, found.end(), language) for found in _COMMENT.finditer(line))
-        yield next((one for one in said if one is not None), line)
-
-
-_COMMENT = re.compile(r"(?:^|(?<=\s))# (?:review: )?\s*")
-
-
-def _with_comment(line: str, start: int, language: Language) -> str | None:
-    """The line with what begins at a place in a language; None if that is no message of the catalogue."""
-    try:
-        return None if line[start:] == "review" else f"{line[:start]}{language.say(line[start:])}"
-    except NoTranslation:
-        return None
+        file = str(last)
+        raise ConfigError(
+            sentence("init.exist", file=file, n=len(others)) if others else sentence("init.exists", file=file),
+            hint="edit it, choose another --out in a folder of its own, or replace all of them with --force",
+        )
 
 
 def head_lines(name: str) -> Iterator[str]:
     """First lines: next steps, version, name and seed."""
-    yield "# Guessed by `hybrid init`. Decide every line marked review, then run `hybrid check` on this file."
-    yield "# `hybrid check --show` prints every option there is, with its default."
+    yield remark("Guessed by `hybrid init`. Decide every line marked review, then run `hybrid check` on this file.")
+    yield remark("`hybrid check --show` prints every option there is, with its default.")
     yield "version: 1"
     yield f"name: {flow(re.sub(r'[^A-Za-z0-9._-]+', '-', name).strip('-._') or 'run')}"
-    yield "# seed: 7                 makes every draw repeatable; leave it out for a real release"
+    yield remark("seed: 7                 makes every draw repeatable; leave it out for a real release")
     yield ""
 
 
 def roles_lines() -> Iterator[str]:
     """The section ``roles``, for a person to sign."""
-    yield "# A release needs a person who has decided every role above (none may be undecided) and signs here;"
-    yield "# the certificate shows the name. Until then `hybrid run` works, for trying."
+    yield remark("A release needs a person who has decided every role above (none may be undecided) and signs here;")
+    yield remark("the certificate shows the name. Until then `hybrid run` works, for trying.")
     yield "# roles: {decided_by: NAME, date: YYYY-MM-DD}"
 
 
 SUPPRESSION_LIMIT = 0.05
 """Share of records left out that is proposed."""
-LEFT_OUT_LINE = f"suppression_limit: {SUPPRESSION_LIMIT}   # review: share of records that may be left out to get there"
 FEW = 25_000
 """Tables of fewer people are judged on folds, since a third of so few is too few to compare with, and nobody of them is
 left out, since small groups would be missing."""
@@ -211,19 +189,35 @@ class Extent:
 def labels_line(extent: Extent) -> str:
     """The line of the section ``anonymize`` that says what becomes of small classes."""
     if extent.is_small:
-        return "recoding: local           # labels as fine as each record allows, and nobody is left out; or global"
-    return LEFT_OUT_LINE
+        how = remark("labels as fine as each record allows, and nobody is left out; or global")
+        return f"recoding: local           {how}"
+    return f"suppression_limit: {SUPPRESSION_LIMIT}   {review('share of records that may be left out to get there')}"
+
+
+SIDES = {
+    "records": (
+        "records no generator sees; every attack is measured against them",
+        "a record keeps its side from release to release",
+    ),
+    "persons": (
+        "persons no generator sees; every attack is measured against them",
+        "a person keeps its side from release to release",
+    ),
+}
+"""Words for who is control, and for a stable split, by what is split."""
 
 
 def split_lines(unit: str, extent: Extent) -> Iterator[str]:
     """The section ``split``; ``unit`` is what it splits: records, or persons."""
+    apart, stable = SIDES[unit]
     yield ""
     yield "split:"
     if extent.is_small:
-        yield "  control: cross            # nobody is kept apart; 4 more tables, each without some people, are judged"
+        crossed = remark("nobody is kept apart; 4 more tables, each without some people, are judged")
+        yield f"  control: cross            {crossed}"
     else:
-        yield f"  control: 0.3              # {unit} no generator sees; every attack is measured against them"
-    yield f"  stable: true              # a {unit.removesuffix('s')} keeps its side from release to release"
+        yield f"  control: 0.3              {remark(apart)}"
+    yield f"  stable: true              {remark(stable)}"
 
 
 SHARE, SHARE_OF_FEW = 0.5, 0.35
@@ -238,11 +232,12 @@ def drawing_lines(extent: Extent) -> Iterator[str]:
     """
     share = SHARE_OF_FEW if extent.is_small else SHARE
     yield ""
-    yield f"sample: {{method: beta, beta: {share}}}   # chance decides who is in; with 1, more of each is shown"
+    chance = remark("chance decides who is in; with 1, more of each is shown")
+    yield f"sample: {{method: beta, beta: {share}}}   {chance}"
     yield ""
     leaf = leaf_of_sampled(extent.people)
     options = f"options: {{min_leaf: {leaf}}}"
-    yield f"synthesize: {{generator: cart, rows: same, {options}}}   # by all people, sampled or not"
+    yield f"synthesize: {{generator: cart, rows: same, {options}}}   {remark('by all people, sampled or not')}"
     yield ""
 
 
@@ -255,15 +250,21 @@ def description_lines(columns: Sequence[GuessedColumn], descriptions: Mapping[st
         yield f"#     {flow(columns[0].column.name)}: {{description: MEANING, unit: UNIT}}"
 
 
+def policy_lines() -> Iterator[str]:
+    """The key ``policy``."""
+    yield f"policy: default             {review('`hybrid policies` lists the others')}"
+    yield ""
+
+
 def publish_lines() -> Iterator[str]:
     """The section ``publish``, for a person to fill in."""
-    yield "# For the readers of a release (README.md, croissant.json, datapackage.json, dcat.jsonld):"
+    yield remark("For the readers of a release (README.md, croissant.json, datapackage.json, dcat.jsonld):")
     yield "# publish:"
     yield "#   title: TITLE"
-    yield "#   description: What the table is about."
-    yield "#   source: Whom the real records are about, from where, and of which time."
-    yield "#   uses: [What the table is for.]"
-    yield "#   license: CC-BY-4.0      # an SPDX identifier, or the address of the terms"
+    yield f"#   description: {said('What the table is about.')}"
+    yield f"#   source: {said('Whom the real records are about, from where, and of which time.')}"
+    yield f"#   uses: [{said('What the table is for.')}]"
+    yield f"#   license: CC-BY-4.0      {remark('an SPDX identifier, or the address of the terms')}"
     yield "#   contact: {name: NAME, email: name@example.org}"
 
 
@@ -272,35 +273,33 @@ def constraint_lines(suggestions: Sequence[Suggestion]) -> Iterator[str]:
     sure, asked = ([one for one in suggestions if one.sure is wanted] for wanted in (True, False))
     if sure:
         yield "constraints:"
-        yield "  # review: places that lie in one another, and dates in their order; every released row keeps them"
-        yield from (f"  - {one.constraint.text}{_remark(one)}" for one in sure)
+        yield f"  {review('places that lie in one another, and dates in their order; every released row keeps them')}"
+        yield from (f"  - {_with_remark(one)}" for one in sure)
     if asked:
-        yield "# review: no row of the file breaks these, or as few as said. Remove the # of those that every released"
-        yield "# row must keep, once their columns have a role:"
+        yield review("no row of the file breaks these, or as few as said. Remove the # of those that every released")
+        yield remark("row must keep, once their columns have a role:")
         if not sure:
             yield "# constraints:"
-        yield from (f"#   - {one.constraint.text}{_remark(one)}" for one in asked)
+        yield from (f"#   - {_with_remark(one)}" for one in asked)
 
 
-def _remark(suggestion: Suggestion) -> str:
+def _with_remark(suggestion: Suggestion) -> str:
+    text = suggestion.constraint.text
     if suggestion.broken:
-        return f"   # broken in {few(suggestion.broken)} rows, which are not learned from as they are"
+        return f"{text}   {remark(sentence('init.broken', n=few(suggestion.broken)))}"
     if isinstance(suggestion.constraint, Combinations):
-        return "   # combinations that few people have do not come out: see `hybrid check`"
-    return ""
+        return f"{text}   {remark('combinations that few people have do not come out: see `hybrid check`')}"
+    return text
 
 
 def constraints_note(suggestions: Sequence[Suggestion]) -> Iterator[str]:
     """Note on the suggested constraints, where there are any."""
     sure, asked = ([one for one in suggestions if one.sure is wanted] for wanted in (True, False))
-    for one in sure:
-        names = listed(one.constraint.columns)
-        yield f"{names} belong together: declared under constraints, so that every released row keeps it"
-    nearly = sum(one.broken > 0 for one in asked)
-    if asked:
-        rules = "1 rule holds" if len(asked) == 1 else f"{len(asked)} rules hold"
-        where = "every row" if not nearly else f"every row, or in nearly every one ({nearly} of them)"
-        yield f"{rules} in {where}: choose which every released row must keep"
+    yield from (sentence("init.belong", columns=tuple(one.constraint.columns)) for one in sure)
+    if asked and (nearly := sum(one.broken > 0 for one in asked)):
+        yield sentence("init.rules.nearly", n=len(asked), nearly=nearly)
+    elif asked:
+        yield sentence("init.rules", n=len(asked))
 
 
 def reading_lines(options: ReadOptions, *, is_csv: bool) -> Iterator[str]:
@@ -312,8 +311,9 @@ def reading_lines(options: ReadOptions, *, is_csv: bool) -> Iterator[str]:
         if options.encoding != "utf-8":
             yield f"encoding: {options.encoding}          # review"
     if options.sheet is not None:
-        yield f"sheet: {flow(options.sheet)}            # review: there are others"
-    yield f'missing: {flow(list(options.missing))}   # review: texts that mean "missing"'
+        yield f"sheet: {flow(options.sheet)}            {review('there are others')}"
+    missing = review('texts that mean "missing"')
+    yield f"missing: {flow(list(options.missing))}   {missing}"
 
 
 def column_lines(columns: Sequence[GuessedColumn], hierarchies: dict[str, str]) -> Iterator[str]:
@@ -328,5 +328,5 @@ def column_lines(columns: Sequence[GuessedColumn], hierarchies: dict[str, str]) 
             what["format"] = column.kind.type.read_format(column.format)
         if column.name in hierarchies:
             what["hierarchy"] = hierarchies[column.name]
-        yield f"# review: {guessed.role.reason}"
+        yield review(guessed.role.reason)
         yield f"{flow(column.name)}: {flow(what)}"

@@ -6,9 +6,18 @@ from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
 
+from hybrid.base.sentence import sentence
 from hybrid.constraints.discover import MOST_COLUMNS, discover
 from hybrid.pipeline.starter.columns import guess_columns, named_as_read
-from hybrid.pipeline.starter.config_text import AskedTable, constraints_note, household_notes, questions
+from hybrid.pipeline.starter.config_text import (
+    NO_QUASI_IDENTIFIER,
+    UNSIGNED,
+    AskedTable,
+    constraints_note,
+    household_notes,
+    questions,
+    undecided_note,
+)
 from hybrid.pipeline.starter.guessed_roles import GuessedRole, person_key, repeats
 from hybrid.pipeline.starter.person_numbers import people_again, rows_are_numbered, second_people
 from hybrid.pipeline.starter.reading import guess_frame_reading, guess_reading
@@ -27,12 +36,6 @@ from hybrid.table.statistics_files import Codebook, read_codebook
 from hybrid.table.text import as_text
 from hybrid.table.typed_table import Frame, read_frame
 
-READ_ONLY = "{suffix} is read and not written: the released table will be Parquet, or CSV with output: {{format: csv}}"
-"""Note on a format that no library writes."""
-SPECIAL = (
-    "{name}: some of its numbers have labels, as codes of missing answers do: list those codes under data.missing, or "
-    "they count as numbers"
-)
 MANY_COMBINATIONS = 8
 """Quasi-identifiers beyond which somebody should think again."""
 
@@ -49,9 +52,9 @@ def guess_config(path: Path, sheet: str | None = None) -> GuessedConfig:
     if suffix not in STATISTICS_SUFFIXES:
         return guessed
     book = read_codebook(File.local(path), options.encoding)
-    notes = [SPECIAL.format(name=name) for name in _labelled_numbers(guessed.table, book)]
+    notes = [sentence("init.labelled", column=name) for name in _labelled_numbers(guessed.table, book)]
     if suffix in READ_ONLY_SUFFIXES:
-        notes.append(READ_ONLY.format(suffix=suffix))
+        notes.append(sentence("init.read_only", suffix=suffix))
     return replace(guessed, descriptions=book.descriptions, notes=(*guessed.notes, *notes))
 
 
@@ -84,40 +87,37 @@ def _guessed(path: Path | None, options: DataOptions, table: Table) -> GuessedCo
     names = [name for name, guessed in roles.items() if guessed.role is Role.QUASI_IDENTIFIER]
     person = person_key(table, roles)
     people = with_persons(table, [] if person is None else [person])
-    notes = [f"{len(table):,} rows, {len(table.schema)} columns, {len(names)} guessed quasi-identifiers"]
+    notes: list[str] = [sentence("init.size", rows=len(table), columns=len(table.schema), quasi=len(names))]
     if names:
-        share = 100 * unique_share(people, names)
-        notes.append(f"{share:.1f} % of rows are of people who are alone on them: {', '.join(names)}")
+        share = f"{100 * unique_share(people, names):.1f}"
+        notes.append(sentence("init.alone", n=share, columns=tuple(names)))
     else:
-        notes.append("no column looks like a quasi-identifier: without one nothing is anonymized")
+        notes.append(NO_QUASI_IDENTIFIER)
     if len(names) > MANY_COMBINATIONS:
-        notes.append(f"{len(names)} quasi-identifiers are many: every one that nobody outside knows costs utility")
+        notes.append(sentence("init.many", n=len(names)))
     undecided = [name for name, guessed in roles.items() if guessed.role is Role.UNDECIDED and not guessed.is_event]
-    if undecided:
-        notes.append(f"could not be classified: {', '.join(undecided)}; left out until you choose a role")
+    notes += undecided_note(undecided)
     if person is not None:
         most = int(table.frame[person].value_counts().max())
-        notes.append(f"{person} repeats (up to {most:,} rows): data.person makes k, control and attacks count persons")
+        notes.append(sentence("init.repeats", column=person, n=most))
         if second := second_people(table, person):
-            notes.append(f"rows tell about a second person, whom k does not count: {', '.join(second)}")
+            notes.append(sentence("init.second", columns=tuple(second)))
     elif shared := _repeating(table, roles):
-        notes.append(
-            f"whose is a row? {', '.join(shared)} repeats, but does not name one person each time: set data.person to "
-            "the column that does, or to none if each row is another person"
-        )
+        notes.append(sentence("init.whose", columns=tuple(shared), n=len(shared)))
     notes += household_notes(table, columns, person)
     notes += questions([AskedTable(table, columns, path)])
     rules = guess_rules(with_persons(table, [] if person is None else [person]), columns)
-    notes += [f"no l-diversity of {one.model['attribute']} is proposed: {one.against}" for one in rules if one.against]
-    notes.append("nothing can be released until a person has decided the roles and signed: roles.decided_by")
+    against = {one.model["attribute"]: one.against for one in rules if one.against}
+    notes += [sentence("init.no_rule", column=name, reason=reason) for name, reason in against.items()]
+    notes.append(UNSIGNED)
     for column in table.schema:
         if column.kind.is_temporal and column.format.arrow_type is None:
             texts = as_text(table.frame[column.name].dropna().drop_duplicates(), column).str.strip()
             if len(texts) and ambiguous_dates(list(texts), column.format.date_format):
-                notes.append(f"{column.name}: day and month could be swapped; its format is a guess")
+                notes.append(sentence("init.swapped", column=column.name))
     named = named_as_read(table, columns)
     constraints = with_sure(table, columns, discover(people.only(named)))
     if len(named) > MOST_COLUMNS:
-        notes.append(f"no constraints between columns were looked for: more than {MOST_COLUMNS} columns")
+        notes.append(sentence("init.no_constraints", n=MOST_COLUMNS))
     notes += constraints_note(constraints)
     return GuessedConfig(path, options, table, columns, tuple(notes), person, tuple(constraints), rules)

@@ -10,6 +10,7 @@ import pandas as pd
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from hybrid.base.sentence import sentence, sentences
 from hybrid.constraints.kinds.computed import Equal
 from hybrid.pipeline.starter.column_names import Identity, ends_in_number, has_phrase, identity_of, vocabulary
 from hybrid.pipeline.starter.person_numbers import (
@@ -25,11 +26,11 @@ from hybrid.table.dependencies import functional_dependencies, never_repeats, no
 from hybrid.table.persons import with_persons
 from hybrid.table.text import as_text
 
-_MEANING: dict[Identity, str] = {
-    "number": "an ID (person, visit or contract)",
-    "name": "the name of a person",
-    "contact": "a contact such as e-mail or phone",
-    "address": "an address",
+_SUGGESTED: dict[Identity, str] = {
+    "number": "the name suggests an ID (person, visit or contract)",
+    "name": "the name suggests the name of a person",
+    "contact": "the name suggests a contact such as e-mail or phone",
+    "address": "the name suggests an address",
 }
 
 
@@ -65,12 +66,12 @@ def evidence_of(column: Column, values: pd.Series) -> IdentifierEvidence | None:
     if identity == "address" and _counts_from_zero(column, values):
         identity = None
     if identity == "number" and _names_things(column, values):
-        reason = f"the name suggests {_MEANING[identity]}, its values do not"
+        reason = "the name suggests an ID (person, visit or contract), its values do not"
         return IdentifierEvidence(reason, strong=False, partial=True)
     if identity is not None:
-        return IdentifierEvidence(f"the name suggests {_MEANING[identity]}", identity)
+        return IdentifierEvidence(_SUGGESTED[identity], identity)
     if pattern is not None and not pattern.inside:
-        return IdentifierEvidence(f"its values are {pattern.what}")
+        return IdentifierEvidence(sentence("role.values", what=pattern.what))
     known, distinct = int(values.notna().sum()), int(values.nunique())
     words = vocabulary().split(column.name)
     if words and distinct > FEWEST_NUMBERED and vocabulary().people.issuperset(words):
@@ -79,7 +80,7 @@ def evidence_of(column: Column, values: pd.Series) -> IdentifierEvidence | None:
         return IdentifierEvidence("no value occurs twice", strong=False)
     if ends_in_number(column.name) and distinct > known / 2 and known > 1:
         return IdentifierEvidence("the name suggests a number, and most values occur once", strong=False)
-    return None if pattern is None else IdentifierEvidence(f"some of its values hold {pattern.what}", partial=True)
+    return None if pattern is None else IdentifierEvidence(sentence("role.some", what=pattern.what), partial=True)
 
 
 def _counts_from_zero(column: Column, values: pd.Series) -> bool:
@@ -143,6 +144,7 @@ _ROWS_OF_A_GROUP = 5
 """Rows of a value below which a number names few people, such as a couple."""
 _LIFETIME = 30.0
 """Years from which dates are taken for dates of birth."""
+_KNOWN = "probably known to others"
 EVENT = "a date of an event: do others know it? then quasi_identifier, else insensitive"
 """Question about a date that is neither of birth nor of death."""
 _DATE_AND_SEX = (
@@ -182,6 +184,11 @@ MOSTLY_DIFFERENT = 0.9
 1978."""
 
 
+def further(*clauses: str) -> str:
+    """Clauses of a reason, without those that are empty."""
+    return sentences(*clauses, between="further")
+
+
 def guess_roles(table: Table) -> dict[str, GuessedRole]:
     """Guess the role of every column.
 
@@ -196,12 +203,12 @@ def guess_roles(table: Table) -> dict[str, GuessedRole]:
     known = [name for name, guessed in roles.items() if guessed.role is Role.QUASI_IDENTIFIER]
     others = [name for name, guessed in roles.items() if guessed.role is Role.INSENSITIVE and not guessed.target]
     for teller, told in functional_dependencies(table, known, others):
-        roles[teller] = GuessedRole(Role.QUASI_IDENTIFIER, False, f"each of its values goes with one of {told}")
+        roles[teller] = GuessedRole(Role.QUASI_IDENTIFIER, False, sentence("role.tells", column=told))
     for teller, told in rank_correlated(table, known, others):
-        roles[teller] = GuessedRole(Role.QUASI_IDENTIFIER, False, f"it nearly tells {told}: {ECHO}")
+        roles[teller] = GuessedRole(Role.QUASI_IDENTIFIER, False, sentence("role.rises", column=told))
     secret = [name for name, guessed in roles.items() if guessed.role is Role.SENSITIVE]
     for told, reason in no_secrets(table, secret, known).items():
-        roles[told] = GuessedRole(Role.QUASI_IDENTIFIER, False, f"{reason}: no secret to whoever knows that")
+        roles[told] = GuessedRole(Role.QUASI_IDENTIFIER, False, sentence("role.no_secret", found=reason))
     return _with_uniqueness(table, _without_determined_targets(table, roles))
 
 
@@ -213,9 +220,7 @@ def _without_determined_targets(table: Table, roles: dict[str, GuessedRole]) -> 
         if told.get(teller) != name:
             told.setdefault(name, teller)
     return roles | {
-        name: GuessedRole(
-            roles[name].role, False, f"{roles[name].reason}; but {teller} tells it: is one of them made of the other?"
-        )
+        name: GuessedRole(roles[name].role, False, further(roles[name].reason, sentence("role.made", column=teller)))
         for name, teller in told.items()
     }
 
@@ -255,38 +260,44 @@ def person_key(table: Table, roles: dict[str, GuessedRole]) -> str | None:
 
 def _guess(column: Column, values: pd.Series) -> GuessedRole:
     distinct = int(values.nunique())
-    count = f"{distinct:,} different values"
     if _names_rows(column, values):
-        return GuessedRole(Role.EXCLUDED, False, f"{count}; names or numbers of the rows, which nobody needs")
+        return _guessed(Role.EXCLUDED, distinct, "names or numbers of the rows, which nobody needs")
     evidence = evidence_of(column, values)
     unsure = column.kind is Kind.CATEGORICAL and (evidence is None or evidence.partial or not evidence.strong)
     if unsure and distinct > MOST_CLASSES and _matching(column, values, DATE_LIKE) >= _MOSTLY:
-        return GuessedRole(Role.UNDECIDED, False, f"{count}; {_UNREADABLE_DATES}")
+        return _guessed(Role.UNDECIDED, distinct, _UNREADABLE_DATES)
     if unsure and distinct > MOST_CLASSES and _are_unreadable_numbers(column, values):
-        return GuessedRole(Role.UNDECIDED, False, f"{count}; {_UNREADABLE_NUMBERS}")
+        return _guessed(Role.UNDECIDED, distinct, _UNREADABLE_NUMBERS)
     if evidence is not None and not evidence.partial:
-        more = f"; {_DATE_AND_SEX}" if holds_births(column, values) else ""
-        return GuessedRole(Role.IDENTIFIER, False, f"{count}; {evidence.reason}{more}", evidence)
+        more = _DATE_AND_SEX if holds_births(column, values) else ""
+        return _guessed(Role.IDENTIFIER, distinct, evidence.reason, more, evidence=evidence)
     if evidence is not None:
-        return GuessedRole(Role.UNDECIDED, False, f"{count}; {evidence.reason}")
+        return _guessed(Role.UNDECIDED, distinct, evidence.reason)
     if distinct < 2:
         return GuessedRole(Role.INSENSITIVE, False, "no two different values" if distinct else "no values at all")
     if _is_free_text(column, values, distinct):
-        return GuessedRole(Role.UNDECIDED, False, f"{count}; free text, which may name persons")
-    return _of_date(column, values, count) or role_by_name(column, distinct) or _by_values(column, values, distinct)
+        return _guessed(Role.UNDECIDED, distinct, "free text, which may name persons")
+    return _of_date(column, values, distinct) or role_by_name(column, distinct) or _by_values(column, values, distinct)
 
 
-def _of_date(column: Column, values: pd.Series, count: str) -> GuessedRole | None:
+def _guessed(
+    role: Role, distinct: int, *why: str, target: bool = False, evidence: IdentifierEvidence | None = None
+) -> GuessedRole:
+    """A role whose reason begins with the number of different values."""
+    return GuessedRole(role, target, further(sentence("role.distinct", n=distinct), *why), evidence)
+
+
+def _of_date(column: Column, values: pd.Series, distinct: int) -> GuessedRole | None:
     """Role of a date of birth, of death, or of an event; None for other columns, and dates of what is secret."""
     known = vocabulary()
     words = known.without_fillers(known.split(column.name))
     if not column.kind.is_temporal or has_phrase(words, known.secrets):
         return None
     if has_phrase(words, known.lasting | known.deaths):
-        return GuessedRole(Role.QUASI_IDENTIFIER, False, f"{count}, probably known to others")
+        return _guessed(Role.QUASI_IDENTIFIER, distinct, _KNOWN)
     if column.kind is Kind.DATE and _years(values) >= _LIFETIME:
-        return GuessedRole(Role.QUASI_IDENTIFIER, False, f"{count} over many years, as dates of birth are")
-    return GuessedRole(Role.UNDECIDED, False, f"{count}; {EVENT}")
+        return _guessed(Role.QUASI_IDENTIFIER, distinct, "over many years, as dates of birth are")
+    return _guessed(Role.UNDECIDED, distinct, EVENT)
 
 
 def _names_rows(column: Column, values: pd.Series) -> bool:
@@ -309,12 +320,7 @@ def _copies(table: Table, roles: dict[str, GuessedRole]) -> dict[str, GuessedRol
     rows = Table(table.frame[[column.name for column in learned]], Schema(tuple(learned)), table.named_persons)
     pairs = (one.columns for one in Equal.candidates(rows, np.random.default_rng(0)) if one.holds(rows))
     return {
-        name: GuessedRole(
-            Role.UNDECIDED,
-            False,
-            f"a copy of {first}, equal in every row: excluded, or the role of {first} and the constraint "
-            f"equal: [{first}, {name}]?",
-        )
+        name: GuessedRole(Role.UNDECIDED, False, sentence("role.copy", column=first, both=f"[{first}, {name}]"))
         for first, *others in pairs
         for name in others
         if roles[name].role is not Role.IDENTIFIER
@@ -324,11 +330,11 @@ def _copies(table: Table, roles: dict[str, GuessedRole]) -> dict[str, GuessedRol
 def _numbers_of_persons(table: Table, roles: dict[str, GuessedRole]) -> dict[str, GuessedRole]:
     asked = [name for name, guessed in roles.items() if guessed.role is not Role.IDENTIFIER and not guessed.target]
     return {
-        name: GuessedRole(
+        name: _guessed(
             Role.IDENTIFIER,
-            False,
-            f"{table.frame[name].nunique():,} different values, each with the sex, birth or name of one person",
-            IdentifierEvidence("its values go with the traits of persons", "number"),
+            int(table.frame[name].nunique()),
+            "each with the sex, birth or name of one person",
+            evidence=IdentifierEvidence("its values go with the traits of persons", "number"),
         )
         for name in person_numbers(table, asked)
     }
@@ -336,38 +342,37 @@ def _numbers_of_persons(table: Table, roles: dict[str, GuessedRole]) -> dict[str
 
 def role_by_name(column: Column, distinct: int) -> GuessedRole | None:
     """Role of a column by its name; None where that says nothing."""
-    known, count = vocabulary(), f"{distinct:,} different values"
+    known = vocabulary()
     words = known.without_fillers(known.split(column.name)) or [""]
     if has_phrase(words, known.opinions):
-        return GuessedRole(Role.INSENSITIVE, False, f"{count}; an opinion, a habit or a mark, which few others know")
+        return _guessed(Role.INSENSITIVE, distinct, "an opinion, a habit or a mark, which few others know")
     if (has_phrase(words, known.targets) or tuple(words) in known.targets_alone) and distinct <= MOST_CLASSES:
-        return GuessedRole(Role.INSENSITIVE, True, f"{count}; probably a prediction target: then target: true")
+        return _guessed(Role.INSENSITIVE, distinct, "probably a prediction target: then target: true", target=True)
     if column.kind.is_number and has_phrase(words, known.sampling_weights):
-        return GuessedRole(Role.INSENSITIVE, False, f"{count}; is it a sampling weight? then its role is weight")
+        return _guessed(Role.INSENSITIVE, distinct, "is it a sampling weight? then its role is weight")
     counts = column.kind is Kind.INTEGER and words[0] in known.counting
     if has_phrase(words, known.secrets) and not counts:
-        return GuessedRole(Role.SENSITIVE, False, f"{count}, probably confidential")
+        return _guessed(Role.SENSITIVE, distinct, "probably confidential")
     if has_phrase(words, known.known_outside) or tuple(words) in known.known_outside_alone:
-        return GuessedRole(Role.QUASI_IDENTIFIER, False, f"{count}, probably known to others")
+        return _guessed(Role.QUASI_IDENTIFIER, distinct, _KNOWN)
     return None
 
 
 def _by_values(column: Column, values: pd.Series, distinct: int) -> GuessedRole:
-    count = f"{distinct:,} different values"
     many = distinct > min(MANY_VALUES, max(MOST_CLASSES, len(values) / _ROWS_OF_A_GROUP))
     if many and ends_in_number(column.name) and column.kind is not Kind.DECIMAL:
-        return GuessedRole(Role.UNDECIDED, False, f"{count}; the name suggests a number: of persons, or of things?")
+        return _guessed(Role.UNDECIDED, distinct, "the name suggests a number: of persons, or of things?")
     if column.kind is Kind.CATEGORICAL:
         if _matching(column, values, _DIAGNOSIS) >= _MOSTLY and distinct > MOST_CLASSES:
-            return GuessedRole(Role.SENSITIVE, False, f"{count}, its values are diagnoses (ICD-10)")
+            return _guessed(Role.SENSITIVE, distinct, "its values are diagnoses (ICD-10)")
         if distinct > MANY_VALUES:
-            return GuessedRole(Role.UNDECIDED, False, f"{count}; neither its name nor its values tell what it is")
+            return _guessed(Role.UNDECIDED, distinct, "neither its name nor its values tell what it is")
     coded = has_phrase(vocabulary().split(column.name), vocabulary().code_words)
     if column.kind is Kind.INTEGER and coded and 2 < distinct <= _MOST_CODES:
-        count += "; codes or quantities? for codes: kind: categorical"
+        return _guessed(Role.INSENSITIVE, distinct, "codes or quantities? for codes: kind: categorical")
     if column.kind is Kind.DECIMAL and _are_amounts(column, values, distinct):
-        return GuessedRole(Role.SENSITIVE, False, f"{count}, its values look like amounts of money")
-    return GuessedRole(Role.INSENSITIVE, False, count)
+        return _guessed(Role.SENSITIVE, distinct, "its values look like amounts of money")
+    return _guessed(Role.INSENSITIVE, distinct)
 
 
 def _are_unreadable_numbers(column: Column, values: pd.Series) -> bool:
@@ -417,7 +422,6 @@ def _with_uniqueness(table: Table, roles: dict[str, GuessedRole]) -> dict[str, G
         if guessed.role is Role.INSENSITIVE and not guessed.target and table.schema[name].kind is not Kind.BOOLEAN:
             after = unique_share(table, [*known, name])
             if after - before > 0.05:
-                reason = f"{guessed.reason}; if outsiders know it, {100 * after:.0f} % of rows are unique "
-                reason += f"(now {100 * before:.0f} %)"
-                explained[name] = GuessedRole(guessed.role, guessed.target, reason)
+                alone = sentence("role.alone", n=round(100 * after), now=round(100 * before))
+                explained[name] = GuessedRole(guessed.role, guessed.target, further(guessed.reason, alone))
     return explained

@@ -10,6 +10,7 @@ from typing import Any
 
 import pandas as pd
 
+from hybrid.base.sentence import sentence
 from hybrid.base.yaml_document import flow
 from hybrid.constraints.discover import MOST_COLUMNS, Suggestion, discover
 from hybrid.constraints.kinds.order import Le
@@ -23,7 +24,11 @@ from hybrid.pipeline.starter.columns import (
     named_as_read,
     order_column,
 )
+from hybrid.pipeline.starter.comments import remark, review
 from hybrid.pipeline.starter.config_text import (
+    NO_QUASI_IDENTIFIER,
+    UNLISTED,
+    UNSIGNED,
     AskedTable,
     Extent,
     column_lines,
@@ -32,13 +37,15 @@ from hybrid.pipeline.starter.config_text import (
     drawing_lines,
     head_lines,
     household_notes,
+    policy_lines,
     publish_lines,
     questions,
     reading_lines,
     roles_lines,
     split_lines,
+    undecided_note,
 )
-from hybrid.pipeline.starter.guessed_roles import GuessedRole, role_by_name
+from hybrid.pipeline.starter.guessed_roles import GuessedRole, further, role_by_name
 from hybrid.pipeline.starter.reading import FoundTable, Place
 from hybrid.pipeline.starter.references import Reference, ReferenceTree, find_key, find_references, find_tree
 from hybrid.pipeline.starter.suggested_constraints import constraints_across, implied_orders, person_rows, with_sure
@@ -88,36 +95,30 @@ class GuessedLinks(Guess):
         """Remarks for review; no cell values."""
         person = self.tables[0]
         rows = len(person.found.table)
-        notes = [f"person table: {person.name} ({rows:,} rows); is each of its rows one person?"]
-        notes += [f"{one.name}: {reference_words(one.parent)}" for one in self.tables if one.parent is not None]
+        notes: list[str] = [sentence("init.person_table", table=person.name, n=rows)]
+        about = ((one.name, one.parent) for one in self.tables if one.parent is not None)
+        notes += [sentence("of_table", table=name, found=reference_words(parent)) for name, parent in about]
         for one in self.tree.others:
             if one.parent in self.tree.public and one.unknown:
-                notes.append(
-                    f"{one.table}: {one.column} refers to {one.parent}.{one.key}, but {one.unknown:,} rows have a "
-                    "value that is not there: add these rows, correct the values, or leave the reference out"
-                )
+                refers = sentence("reference", column=one.column, key=f"{one.parent}.{one.key}")
+                notes.append(sentence("init.unknown_keys", table=one.table, refers=refers, n=one.unknown))
         for name in self.tree.public:
-            notes.append(f"{name}: {len(self.place.tables[name].table):,} rows, proposed as public: released as it is")
-        for name in self.tree.left_out:
-            notes.append(f"{name}: left out, since no references lead from its rows to {person.name}")
+            notes.append(sentence("init.public", table=name, n=len(self.place.tables[name].table)))
+        notes += [sentence("init.left_out", table=name, person=person.name) for name in self.tree.left_out]
         known = person.named(Role.QUASI_IDENTIFIER)
         if known:
-            share = 100 * unique_share(person.found.table, known)
-            notes.append(f"{share:.1f} % of {person.name} are alone on the quasi-identifiers: {', '.join(known)}")
+            share = f"{100 * unique_share(person.found.table, known):.1f}"
+            notes.append(sentence("init.alone.table", n=share, table=person.name, columns=tuple(known)))
         if not any(one.named(Role.QUASI_IDENTIFIER) for one in self.tables):
-            notes.append("no column looks like a quasi-identifier: without one nothing is anonymized")
+            notes.append(NO_QUASI_IDENTIFIER)
         notes += household_notes(person.found.table, person.columns, person.key, f"tables.{person.name}")
         notes += questions([AskedTable(one.found.table, one.columns, None, f"{one.name}.") for one in self.tables])
-        undecided = [f"{one.name}.{column}" for one in self.tables for column in one.named(Role.UNDECIDED)]
-        if undecided:
-            notes.append(f"could not be classified: {', '.join(undecided)}; left out until you choose a role")
+        notes += undecided_note([f"{one.name}.{name}" for one in self.tables for name in one.named(Role.UNDECIDED)])
         wide = [one.name for one in self.tables if len(named_as_read(one.found.table, one.columns)) > MOST_COLUMNS]
         if wide:
-            notes.append(
-                f"no constraints between columns were looked for in {', '.join(wide)}: more than {MOST_COLUMNS} columns"
-            )
+            notes.append(sentence("init.no_constraints.in", tables=tuple(wide), n=MOST_COLUMNS))
         notes += constraints_note([constraint for one in self.tables for constraint in one.constraints])
-        notes.append("nothing can be released until a person has decided the roles and signed: roles.decided_by")
+        notes.append(UNSIGNED)
         return tuple(notes)
 
     @property
@@ -138,7 +139,7 @@ class GuessedLinks(Guess):
 
     def _lines(self, folder: Path) -> Iterator[str]:
         yield from head_lines(self.place.name)
-        yield "# review: each row of this table is one person; k, control and attacks count them"
+        yield review("each row of this table is one person; k, control and attacks count them")
         yield f"person: {self.tree.person}"
         yield ""
         yield "tables:"
@@ -149,7 +150,7 @@ class GuessedLinks(Guess):
             yield f"  {name}:"
             yield from (f"    {line}" for line in _public_lines(self, name, folder))
         for name in self.tree.left_out:
-            yield f"  # review: {name} is left out, since no references lead from its rows to {self.tree.person}"
+            yield f"  {review(sentence('init.left_out', table=name, person=self.tree.person))}"
         yield ""
         yield from roles_lines()
         extent = Extent(len(self.tables[0].found.table))
@@ -158,8 +159,7 @@ class GuessedLinks(Guess):
             yield ""
             yield from anonymize_lines(extent)
         yield from drawing_lines(extent)
-        yield "policy: default             # review: `hybrid policies` lists the others"
-        yield ""
+        yield from policy_lines()
         yield from publish_lines()
 
 
@@ -185,16 +185,18 @@ def reference_words(one: Reference) -> str:
     """Sentence about a reference, for review; no cell values."""
     if one.through is not None:
         pairs = one.through
-        many = f"{pairs.shared:,} rows have several rows in {pairs.table}"
-        chosen = f"the one with {pairs.prefer} owns it" if pairs.prefer else "the first one owns it"
-        return (
-            f"belongs to {one.parent} through {pairs.table}; {many}: {chosen}, and k and attacks count its owner alone"
-        )
+        chosen = sentence("reference.owner", value=pairs.prefer) if pairs.prefer else "the first one owns it"
+        shared = sentence("reference.several", n=pairs.shared, pairs=pairs.table, chosen=chosen)
+        return further(sentence("reference.through", parent=one.parent, pairs=pairs.table), shared)
     found = "declared by the database" if one.declared else "names are alike" if one.likeness else "values are alike"
-    counts = f"at most {one.most:,} to the same one, to {one.childless:,} of them none"
-    broken = [f"{one.unknown:,} rows refer to no row of it"] if one.unknown else []
-    broken += [f"{one.missing:,} rows refer to nothing"] if one.missing else []
-    return "; ".join([f"{one.column} refers to {one.parent}.{one.key}", found, *broken, counts])
+    return further(
+        sentence("reference", column=one.column, key=f"{one.parent}.{one.key}"),
+        found,
+        sentence("reference.unknown", n=one.unknown) if one.unknown else "",
+        sentence("reference.missing", n=one.missing) if one.missing else "",
+        sentence("reference.most", n=one.most),
+        sentence("reference.childless", n=one.childless, parent=one.parent) if one.childless else "",
+    )
 
 
 def _guess_table(name: str, place: Place, tree: ReferenceTree, references: Sequence[Reference]) -> GuessedTable:
@@ -238,7 +240,8 @@ def _with_categories(table: Table, names: Iterable[str]) -> Table:
 def _lookup(guessed: GuessedColumn, values: pd.Series, table: str) -> GuessedColumn:
     """A column that refers to a public table: its name alone says what it is, since its values are public."""
     column = replace(guessed.column, kind=Kind.CATEGORICAL)
-    usual = GuessedRole(Role.INSENSITIVE, False, f"{table} has its values; if outsiders know it: quasi_identifier")
+    reason = further(sentence("role.lookup", table=table), "if outsiders know it: quasi_identifier")
+    usual = GuessedRole(Role.INSENSITIVE, False, reason)
     role = role_by_name(column, int(values.nunique())) or usual
     hierarchy = guess_hierarchy(column, values) if role.role is Role.QUASI_IDENTIFIER else None
     return GuessedColumn(column, role, hierarchy)
@@ -248,7 +251,7 @@ def _of_event(guessed: GuessedColumn) -> GuessedColumn:
     """A column below the person table, which is generalized only if a person decides so."""
     if guessed.role.role is not Role.QUASI_IDENTIFIER and not guessed.role.is_event:
         return guessed
-    reason = f"{guessed.role.reason}; quasi_identifier generalizes it, insensitive lets the attacks judge it"
+    reason = further(guessed.role.reason, "quasi_identifier generalizes it, insensitive lets the attacks judge it")
     return GuessedColumn(guessed.column, GuessedRole(Role.INSENSITIVE, False, reason), None)
 
 
@@ -260,9 +263,9 @@ def _further_reference(guessed: GuessedColumn, to: Reference, *, owner: bool) ->
     leads = (
         "the release holds one owner of each row, and others at random"
         if owner
-        else ("the release holds fresh numbers that lead nowhere")
+        else "the release holds fresh numbers that lead nowhere"
     )
-    reason = f"refers to {to.parent}.{to.key}, too; {leads}"
+    reason = further(sentence("role.refers", key=f"{to.parent}.{to.key}"), leads)
     return GuessedColumn(guessed.column, GuessedRole(Role.IDENTIFIER, False, reason), None)
 
 
@@ -301,21 +304,21 @@ def _paths(one: GuessedTable, folder: Path) -> dict[str, Path]:
 def _table_lines(one: GuessedTable, folder: Path) -> Iterator[str]:
     yield from _source_lines(one.found, folder)
     if one.key is not None:
-        yield f"key: {flow(one.key)}   # review: different in every row, never missing"
+        yield f"key: {flow(one.key)}   {review('different in every row, never missing')}"
     if one.parent is not None:
-        yield f"# review: {reference_words(one.parent)}"
+        yield review(reference_words(one.parent))
         if not one.parent.whole:
-            yield "# Rows without a parent are refused; orphans: drop leaves them out."
+            yield remark("Rows without a parent are refused; orphans: drop leaves them out.")
         parent: dict[str, Any] = {"table": one.parent.parent, "column": one.parent.column}
         if (pairs := one.parent.through) is not None:
             through = {"table": pairs.table, "column": pairs.column, "owner": pairs.owner}
             parent["through"] = through | ({} if pairs.prefer is None else {"prefer": pairs.prefer})
         yield f"parent: {flow(parent)}"
     if one.order is not None:
-        yield f"order: {flow(one.order)}   # review: the rows of one parent are ordered by it"
+        yield f"order: {flow(one.order)}   {review('the rows of one parent are ordered by it')}"
     if one.lookups:
-        yield f"references: {flow(one.lookups)}   # review: columns with keys of public tables"
-    yield "unlisted: error   # a new column must be given a role before anything runs"
+        yield f"references: {flow(one.lookups)}   {review('columns with keys of public tables')}"
+    yield f"unlisted: error   {remark(UNLISTED)}"
     if one.columns:
         yield "columns:"
         written = {name: path.relative_to(folder).as_posix() for name, path in _paths(one, folder).items()}
@@ -325,8 +328,8 @@ def _table_lines(one: GuessedTable, folder: Path) -> Iterator[str]:
 
 def _public_lines(guessed: GuessedLinks, name: str, folder: Path) -> Iterator[str]:
     found = guessed.place.tables[name]
-    yield f"# review: {len(found.table):,} rows that others refer to, no column of persons: it is released as it is."
-    yield "# If it is not public, remove it here and under references."
+    yield review(sentence("init.public.why", n=len(found.table)))
+    yield remark("If it is not public, remove it here and under references.")
     yield from _source_lines(found, folder)
     yield f"key: {flow(guessed.keys[name])}"
     yield "public: true"

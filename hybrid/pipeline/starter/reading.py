@@ -319,10 +319,11 @@ def read_database(url_env: str, schema: str | None = None, only: Sequence[str] =
     Those called as in ``only``, or all of the schema, 2 to :data:`MOST_TABLES` of them. All tables that cannot be read
     are named at once.
     """
-    with connect(url_env, f"the database of {url_env}", read_only=True) as connection:
+    place = f"the database of {url_env}"
+    with connect(url_env, place, read_only=True) as connection:
         inspector = sqlalchemy().inspect(connection)
         names = sorted(inspector.get_table_names(schema=schema))
-        named = _named(f"the database of {url_env}", names, only)
+        named = _named(place, names, only)
         found = {name: names[at] for name, at in named.items()}
         declared = _declared(inspector, found, schema)
 

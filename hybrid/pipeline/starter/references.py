@@ -410,9 +410,9 @@ def _reached(private: set[str], to_public: Sequence[Reference]) -> set[str]:
 def _no_person_table(tables: Mapping[str, Table], public: set[str]) -> DataError:
     names = [name for name in tables if name not in public]
     shared = sorted({column for name in names for column in tables[name].schema.names if _is_shared(column, tables)})
-    which = f" ({', '.join(shared)} is in several tables)" if shared else ""
     return DataError(
-        f"no table refers to a table with one row per person: looked for references between {', '.join(tables)}{which}",
+        f"no table refers to a table with one row per person: looked for references between {', '.join(tables)}"
+        + (f" ({', '.join(shared)} is in several tables)" if shared else ""),
         hint="add a table of persons with a key that is different in every row and never missing, or run `hybrid init` "
         "on a single file and set data.person there",
     )

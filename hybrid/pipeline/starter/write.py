@@ -16,6 +16,7 @@ from hybrid.anonymize.options import AnonymizeOptions
 from hybrid.anonymize.search.tradeoff import rule_costs
 from hybrid.base.atomic import write_text
 from hybrid.base.errors import HybridError
+from hybrid.base.sentence import sentence
 from hybrid.base.yaml_document import flow
 from hybrid.constraints.discover import Suggestion
 from hybrid.evaluation.options import COMPARED_ROWS
@@ -24,8 +25,10 @@ from hybrid.hierarchy.spec import HierarchySpec
 from hybrid.pipeline.level_costs import LevelWords, rule_sentences
 from hybrid.pipeline.starter.column_names import ages_among
 from hybrid.pipeline.starter.columns import GuessedColumn, hierarchy_paths, in_memory, order_column, write_hierarchies
+from hybrid.pipeline.starter.comments import remark, review
 from hybrid.pipeline.starter.config_text import (
     SUPPRESSION_LIMIT,
+    UNLISTED,
     AskedTable,
     Extent,
     column_lines,
@@ -33,8 +36,8 @@ from hybrid.pipeline.starter.config_text import (
     description_lines,
     drawing_lines,
     head_lines,
-    in_the_users_language,
     labels_line,
+    policy_lines,
     publish_lines,
     questions,
     reading_lines,
@@ -57,6 +60,13 @@ _MOST_SEARCHED = 200_000
 """Combinations of levels up to which the cost of a rule is searched."""
 _MOST_TRIED = 3
 """Sensitive columns, at most, whose rule is priced."""
+NOTHING_ANONYMIZED = (
+    "Nothing is anonymized without a quasi-identifier. Once a column above has that role, remove the #:"
+)
+COMPARED = "Only comparisons need a measured original and a second model: half of the time of a large table."
+REPEATING = "this identifier repeats; k, control and attacks count persons; none: each row is one"
+ORDERED = "the rows of a person are ordered by it"
+ORDERED_LATER = "the rows of a person are ordered by it, once it is decided"
 
 
 @dataclass(frozen=True)
@@ -97,7 +107,7 @@ def _too_common(table: Table, one: GuessedColumn) -> str:
     share = float(table.frame[one.column.name].value_counts(normalize=True, dropna=False).iloc[0])
     if share <= 1 - 1 / K:
         return ""
-    return f"{100 * share:.0f} % of the rows have the same value, so that groups of {K} people often have no other"
+    return sentence("init.rule.common", n=round(100 * share), k=K)
 
 
 def _too_costly(table: Table, columns: Sequence[GuessedColumn], model: dict[str, Any]) -> str:
@@ -114,7 +124,7 @@ def _too_costly(table: Table, columns: Sequence[GuessedColumn], model: dict[str,
     try:
         hierarchies = load_hierarchies(known, sources)
         if (combinations := prod(one.n_levels for one in hierarchies.values())) > _MOST_SEARCHED:
-            return f"its cost is not known: there are {combinations:,} combinations of levels"
+            return sentence("init.rule.unknown", n=combinations)
         costs = rule_costs(known, hierarchies, options)
     except HybridError:
         return "its cost could not be searched: hybrid check says why"
@@ -132,8 +142,8 @@ class Guess(ABC):
     def _lines(self, folder: Path) -> Iterator[str]: ...
 
     def to_yaml(self, folder: Path) -> str:
-        """The configuration's text, for a file in ``folder``."""
-        return "\n".join(in_the_users_language(self._lines(folder))) + "\n"
+        """The configuration's text, for a file in ``folder``; comments are in the language of ``HYBRID_LANGUAGE``."""
+        return "\n".join(self._lines(folder)) + "\n"
 
     def write(self, config: Path, force: bool = False) -> tuple[Path, ...]:
         """Write the configuration and a folder ``hierarchies`` beside it; gives the files, the configuration last.
@@ -152,11 +162,12 @@ class Guess(ABC):
 def anonymize_lines(extent: Extent, rules: Sequence[GuessedRule] = ()) -> Iterator[str]:
     """The sections ``anonymize`` and ``transition``."""
     yield "anonymize:"
-    yield f"  k: {K}                      # every combination of labels is shared by at least so many people"
+    shared = remark("every combination of labels is shared by at least so many people")
+    yield f"  k: {K}                      {shared}"
     for rule in rules:
         text = f"models: [{flow(rule.model)}]"
         if rule.against:
-            yield f"  # review: not proposed, since {rule.against}:"
+            yield f"  {review(sentence('init.rule.against', reason=rule.against))}"
         yield f"  # {text}" if rule.against else f"  {text}   # review"
     yield f"  {labels_line(extent)}"
     yield ""
@@ -217,12 +228,11 @@ class GuessedConfig(Guess):
         yield from split_lines("records", extent)
         yield ""
         if not quasi:
-            yield "# Nothing is anonymized without a quasi-identifier. Once a column above has that role, remove the #:"
+            yield remark(NOTHING_ANONYMIZED)
         yield from (line if quasi else f"# {line}".rstrip() for line in anonymize_lines(extent, self.rules))
         yield from drawing_lines(extent)
         yield from self._evaluate_lines()
-        yield "policy: default             # review: `hybrid policies` lists the others"
-        yield ""
+        yield from policy_lines()
         yield from publish_lines()
         yield from description_lines(self.columns, self.descriptions)
 
@@ -237,30 +247,29 @@ class GuessedConfig(Guess):
         named = {"targets": targets_of(self.columns), "secrets": secrets_of(self.table, self.columns)}
         few = len(self.table) <= COMPARED_ROWS
         if not few:
-            yield "# Only comparisons need a measured original and a second model: half of the time of a large table."
-        for question in questions([AskedTable(self.table, self.columns, self.data)]):
-            yield f"# review: {question}"
+            yield remark(COMPARED)
+        yield from map(review, questions([AskedTable(self.table, self.columns, self.data)]))
         if not few:
             yield "evaluate: {original: false, baseline: false}"
         if perhaps := {key: names for key, names in named.items() if names}:
-            yield f"# evaluate: {flow(perhaps)}   # once you have decided" if few else f"#   {flow(perhaps)}"
+            once = f"# evaluate: {flow(perhaps)}   {remark('once you have decided')}"
+            yield once if few else f"#   {flow(perhaps)}"
 
     def _data_lines(self, folder: Path) -> Iterator[str]:
         options = self.options
         yield "data:"
         if self.data is None:
-            yield "  # A table in memory: every run is given it, as in hybrid.run(config, data=frame)."
+            yield f"  {remark('A table in memory: every run is given it, as in hybrid.run(config, data=frame).')}"
         yield f"  path: {flow(DATA_FRAME if self.data is None else os.path.relpath(self.data, folder))}"
         text = self.data is not None and is_csv(self.data.name)
         yield from (f"  {line}" for line in reading_lines(options, is_csv=text))
-        yield "  unlisted: error           # a new column must be given a role before anything runs"
+        yield f"  unlisted: error           {remark(UNLISTED)}"
         if self.person is not None:
-            yield "  # review: this identifier repeats; k, control and attacks count persons; none: each row is one"
+            yield f"  {review(REPEATING)}"
             yield f"  person: {flow(self.person)}"
         order = self.order
         if order is not None:
-            until = ", once it is decided" if self._is_undecided(order) else ""
-            yield f"  order: {flow(order)}   # review: the rows of a person are ordered by it{until}"
+            yield f"  order: {flow(order)}   {review(ORDERED_LATER if self._is_undecided(order) else ORDERED)}"
         yield "  columns:"
         written = {name: path.relative_to(folder).as_posix() for name, path in self._paths(folder).items()}
         yield from (f"    {line}" for line in column_lines(self.columns, written))
