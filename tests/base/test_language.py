@@ -77,7 +77,7 @@ PAGES = (
     *("constraints/kinds/combinations.py", "constraints/kinds/order.py"),
 )
 """Modules whose every sentence can come onto a page that has a German version."""
-COMPOSED = 537
+COMPOSED = 505
 """Pieces of prose that modules still put together, without errors and hints: fewer with each family, never more."""
 PATTERNS = 524
 """Messages with places that are still recognized in texts: fewer with each family of templates, never more."""
