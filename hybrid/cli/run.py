@@ -104,7 +104,7 @@ def sample(
     _show_verdict(pipeline)
     if chosen is not None and redrawn is not None:
         what = "condition        met by" if chosen.shares is None else "shares           kept are"
-        console.show(f"\n{what} {{share}} of what the generator drew", share=chosen.rate(redrawn))
+        console.show(f"\n{what} {{share:text}} of what the generator drew", share=chosen.rate(redrawn))
     _show_results(pipeline, folder)
     if impute is not None:
         _show_completed(done, target, folder)

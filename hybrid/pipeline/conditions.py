@@ -12,6 +12,7 @@ import pandas as pd
 from hybrid.base.arrays import Codes, Mask
 from hybrid.base.errors import ConfigError, Problem, refuse
 from hybrid.base.rng import rng_for
+from hybrid.base.sentence import sentence
 from hybrid.constraints import DrawCondition, Redrawn
 from hybrid.pipeline.config import RunConfig
 from hybrid.pipeline.constraint_rules import least_persons
@@ -126,7 +127,7 @@ class Selection:
         """
         share = 100 * redrawn.accepted / max(redrawn.drawn, 1)
         told = self.step * round(share / self.step)
-        return f"about {told} %" if told else f"less than {self.step} %"
+        return sentence("share.about", n=told) if told else sentence("share.less", n=self.step)
 
 
 def refuse_misfit(config: RunConfig, schema: Schema) -> None:
