@@ -142,12 +142,13 @@ def refuse_misfit(config: RunConfig, schema: Schema) -> None:
 
 
 def _unbalanced(name: str, schema: Schema) -> Iterator[Problem]:
-    key = f"{BALANCE}.column"
+    key, hint = f"{BALANCE}.column", "name a category, a truth value or a whole number"
     if name not in schema:
         yield Problem(f"{key}: no such column: {name}", f"one of: {', '.join(schema.names)}")
-    elif schema[name].role is Role.IDENTIFIER or schema[name].kind not in BALANCED:
-        what = "an identifier" if schema[name].role is Role.IDENTIFIER else f"of the kind {schema[name].kind}"
-        yield Problem(f"{key}: {name} is {what}", "name a category, a truth value or a whole number")
+    elif schema[name].role is Role.IDENTIFIER:
+        yield Problem(f"{key}: {name} is an identifier", hint)
+    elif schema[name].kind not in BALANCED:
+        yield Problem(f"{key}: {name} is of the kind {schema[name].kind}", hint)
 
 
 def selection(config: RunConfig, train: Table, *, by_person: bool, decided: bool) -> Selection | None:

@@ -111,9 +111,9 @@ def _what_is_left(basis: StatementBasis, missing: Sequence[str]) -> str:
         not_met(missing),
         sentence("explained.shared", table=table, k=basis.anonymize.k, unit=basis.unit),
         sentence("explained.group"),
+        *_afterwards(basis, missing),
         "" if basis.levels_fixed else sentence("explained.searched"),
         _deniable(basis),
-        *_afterwards(basis, missing),
         sentence("explained.uncertain", n=f"{most_likely:g}") if most_likely <= 0.5 else "",
         sentence("explained.remains"),
     )
