@@ -89,7 +89,7 @@ def refusals() -> str:
     ]
     for mode, refused in REFUSALS.items():
         parts += [f"## `{mode}` {{#{_anchor(mode)}}}\n", "| not with | says | mend |", "|---|---|---|"]
-        parts += [f"| {name} | {_filled(sentence)} | {_filled(mend)} |" for name, (sentence, mend) in refused.items()]
+        parts += [f"| {name} | {_filled(one.message)} | {_filled(one.hint)} |" for name, one in refused.items()]
         parts.append("")
     return "\n".join(parts)
 

@@ -34,7 +34,7 @@ def explain(config: ConfigPath, set_: Settings = None) -> None:
     for condition in explanation.conditions:
         met = "met: {what:text}" if condition.met else "not met: {what:text}"
         console.line("ok" if condition.met else "note", met, what=condition.text)
-    console.show(f"\n{explanation.text}")
+    console.out.print(f"\n{console.said(explanation.text)}")
     register = loaded.evaluate.attacker_register
     if register is not None:
         looked_up = (

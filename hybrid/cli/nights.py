@@ -41,7 +41,7 @@ def nightly(
     with console.progress() as progress:
         night = Night(Pipeline(loaded, store=places.store, progress=progress, ledger_dir=work), places)
         notice = night.run(accept_drift)
-    console.line(notice.outcome if notice.is_held_back else "ok", str(notice))
+    console.line(notice.outcome if notice.is_held_back else "ok", notice.words)
     for problem in () if night.refusal is None else night.refusal.problems:
         console.line("note", problem.message, problem.hint)
     if notice.release is not None:

@@ -103,8 +103,8 @@ def sample(
     chosen, redrawn = pipeline.person.selection, pipeline.person.redrawn
     _show_verdict(pipeline)
     if chosen is not None and redrawn is not None:
-        kept = "\nshares           kept are {share} of what the generator drew"
-        met = "\ncondition        met by {share} of what the generator drew"
+        kept = "\nshares           kept are {share:text} of what the generator drew"
+        met = "\ncondition        met by {share:text} of what the generator drew"
         console.show(met if chosen.shares is None else kept, share=chosen.rate(redrawn))
     _show_results(pipeline, folder)
     if impute is not None:

@@ -87,6 +87,10 @@ def _ranges(ranges: Sequence[Range], pairs: Sequence[tuple[str, str]]) -> Iterat
         except TypeError:
             impossible = True
         if impossible:
-            where = f"two ranges of {first}" if first == second else f"the ranges of {first} and {second}"
-            order = "" if first == second else f", with {first} at most {second}"
-            yield Problem(f"constraints: no row can be in {where}{order}", "correct the limits")
+            if first == second:
+                yield Problem(f"constraints: no row can be in two ranges of {first}", "correct the limits")
+            else:
+                yield Problem(
+                    f"constraints: no row can be in the ranges of {first} and {second}, with {first} at most {second}",
+                    "correct the limits",
+                )

@@ -12,6 +12,7 @@ import pandas as pd
 from hybrid.base.arrays import Array, Codes
 from hybrid.base.atomic import write_text
 from hybrid.base.errors import Finding, HierarchyError, Problem
+from hybrid.base.sentence import sentence
 from hybrid.hierarchy.build import Rows
 from hybrid.hierarchy.files import YAML_SUFFIXES, csv_line, read_rows, separator_of
 from hybrid.hierarchy.levels import distinct_values, parse_texts, texts_of
@@ -71,21 +72,22 @@ def examine(path: Path, column: Column, values: pd.Series) -> list[Finding]:
         hierarchy = load_hierarchy(path, column, values)
     except HierarchyError as error:
         return [Finding.error(problem) for problem in error.problems]
-    found = [
-        Finding("ok", f"{path}: {hierarchy.n_levels} levels cover all {values.nunique()} values of {column.name!r}")
-    ]
+    where, present = str(path), values.nunique()
+    covers = sentence("hierarchy.covers", path=where, n=hierarchy.n_levels, values=present, column=repr(column.name))
+    found = [Finding("ok", covers)]
     for level in range(1, hierarchy.n_levels):
         below, above = (len(np.unique(hierarchy.node_of[:, at])) for at in (level - 1, level))
         if below == above and not (hierarchy.intervals and level == 1):
-            message = f"{path}: level {level} joins nothing that level {level - 1} does not join"
-            found.append(Finding("note", message, "remove the level: it only makes the search longer"))
-    unused = hierarchy.n_leaves - (hierarchy.missing_leaf is not None) - values.nunique()
+            same = sentence("hierarchy.same", path=where, n=level, below=level - 1)
+            found.append(Finding("note", same, "remove the level: it only makes the search longer"))
+    unused = hierarchy.n_leaves - (hierarchy.missing_leaf is not None) - present
     if unused > 0:
-        message = f"{path}: {unused} values of the hierarchy do not occur in the data"
-        found.append(Finding("note", message, "fine if they could occur: they count as part of the domain"))
-    if hierarchy.n_levels == 2 and values.nunique() > 2:
-        message = f"{path}: between the values and the root there is no level"
-        found.append(Finding("note", message, "add groups in between, so that less is lost"))
+        more = sentence("hierarchy.unused", path=where, n=unused)
+        found.append(Finding("note", more, "fine if they could occur: they count as part of the domain"))
+    if hierarchy.n_levels == 2 and present > 2:
+        found.append(
+            Finding("note", sentence("hierarchy.flat", path=where), "add groups in between, so that less is lost")
+        )
     return found
 
 

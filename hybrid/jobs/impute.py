@@ -21,6 +21,7 @@ from hybrid.base.atomic import atomic_file
 from hybrid.base.errors import ConfigError, DataError, Problem
 from hybrid.base.progress import Progress, silent
 from hybrid.base.rng import rng_for
+from hybrid.base.sentence import sentence, sentences
 from hybrid.constraints import Rules
 from hybrid.evaluation.engine.encoding import Encoded, Encoding, encode
 from hybrid.evaluation.engine.neighbours import nearest
@@ -98,9 +99,12 @@ def _person_table_alone(config: RunConfig) -> Iterator[None]:
     except (ConfigError, DataError) as error:
         if not config.is_linked:
             raise
-        whole = f"of linked tables, rows of {config.links.person} alone are completed: those of other tables would get"
-        reason = f"{whole} the cells of several made-up persons, who contradict each other"
-        raise ConfigError([*error.problems, Problem(reason, "give rows of the person table")]) from error
+        alone = Problem(
+            f"of linked tables, rows of {config.links.person} alone are completed: those of other tables would get the "
+            "cells of several made-up persons, who contradict each other",
+            "give rows of the person table",
+        )
+        raise ConfigError([*error.problems, alone]) from error
 
 
 @dataclass(frozen=True)
@@ -119,8 +123,8 @@ class Completed:
     @property
     def words(self) -> str:
         """Sentence on the numbers."""
-        left = f"; {self.empty:,} stay empty" if self.empty else ""
-        return f"{self.filled:,} cells of {len(self.table):,} rows completed from a draw of {self.donors:,} rows{left}"
+        done = sentence("completed", n=self.filled, rows=len(self.table), donors=self.donors)
+        return sentences(done, sentence("completed.empty", n=self.empty) if self.empty else "", between="further")
 
 
 def read_incomplete(path: Path, config: RunConfig) -> Table:

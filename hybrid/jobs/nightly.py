@@ -29,6 +29,7 @@ from hybrid.base.errors import (
     Problem,
     VerificationError,
 )
+from hybrid.base.sentence import sentence
 from hybrid.jobs.places import Places
 from hybrid.jobs.release import Candidate, read_candidate, refuse_unreleasable, write_candidate
 from hybrid.jobs.report_inputs import keep_source_statistics, source_statistics
@@ -52,6 +53,15 @@ EXIT_CODES: Mapping[Outcome, int] = {"released": 0, "kept": 0, "refused": 3, "wa
 """Exit codes of the nights that reach their end."""
 
 
+_DECIDED: Mapping[Action, str] = {
+    "skip": "night.skip",
+    "reuse": "night.reuse",
+    "refit": "night.refit",
+    "resume": "night.resume",
+    "refuse": "night.refuse",
+}
+
+
 @dataclass(frozen=True)
 class NightDecision:
     """Decision of a night, and its reason."""
@@ -70,7 +80,12 @@ class NightDecision:
         return self.action == "refit"
 
     def __str__(self) -> str:
-        return f"{self.action}: {self.reason}"
+        return str(self.words)
+
+    @property
+    def words(self) -> str:
+        """The decision with its reason."""
+        return sentence(_DECIDED[self.action], reason=self.reason)
 
 
 Listener = Callable[[Notice], None]
@@ -115,9 +130,7 @@ class Night:
         """
         with one_night(self.places.work, self.name) as mark:
             if mark.cut_off is not None:
-                self._end(
-                    "interrupted", f"the night that began {mark.cut_off} was interrupted; this one continues from there"
-                )
+                self._end("interrupted", sentence("night.interrupted", when=mark.cut_off))
             try:
                 yield
             except Exception as error:
@@ -243,7 +256,7 @@ class Night:
         options, config = self.pipeline.config.nightly, self.pipeline.config
         deliver_own(release, config, self.places)
         self.places.store.clean(timedelta(days=options.keep_days))
-        return self._notify(Notice(self.name, outcome, str(decision), release.name))
+        return self._notify(Notice(self.name, outcome, decision.words, release.name))
 
     def _hold_back(self, candidate: Candidate, refusal: GateRefused, before: HeldRun | None) -> Notice:
         """Keep a run that the gate held back for later nights.
@@ -297,16 +310,17 @@ class Night:
     def _by_rule(self, latest: Release, findings: tuple[DriftFinding, ...]) -> NightDecision:
         rule = self.pipeline.config.nightly.reuse
         psi, most = max((finding.psi or 0.0, finding.subject) for finding in findings)
-        words = f"{findings[0].message}; most changed: {most!r}, stability index {psi:.3f}"
+        changed = sentence("night.changed", rows=findings[0].message, most=repr(most), psi=f"{psi:.3f}")
         if not self._same_policy(latest) or latest.certificate["config"] != public_config(self._config):
-            return NightDecision("refit", f"the method or the policy changed; {words}", findings)
+            return NightDecision("refit", sentence("night.method", changed=changed), findings)
         if rule is None:
-            return NightDecision("refit", f"the data changed; {words}", findings)
+            return NightDecision("refit", sentence("night.data", changed=changed), findings)
         if psi > rule.psi or any(finding.status != "pass" for finding in findings):
-            return NightDecision("refit", f"the data changed more than the rule for reuse allows; {words}", findings)
+            return NightDecision("refit", sentence("night.beyond_rule", changed=changed), findings)
         if datetime.now(UTC) - datetime.fromisoformat(latest.created) > timedelta(days=rule.days):
-            return NightDecision("refit", f"the latest release is older than {rule.days:g} days; {words}", findings)
-        return NightDecision("reuse", f"the data changed little; {words}", findings, latest.path.name)
+            old = sentence("night.old", days=f"{rule.days:g}", changed=changed)
+            return NightDecision("refit", old, findings)
+        return NightDecision("reuse", sentence("night.little", changed=changed), findings, latest.path.name)
 
     def _record_failure(self, error: Exception) -> None:
         if isinstance(error, HybridError):
@@ -364,11 +378,10 @@ def deliveries_of(config: RunConfig) -> Deliveries:
 
 
 def _of_held_run(held: HeldRun) -> NightDecision:
-    run, since = held.folder.name, held.since[:10]
+    run, day = held.folder.name, held.since[:10]
     if held.outcome == "waiting":
-        return NightDecision("resume", f"{run} of {since} waits for an approval; nothing is drawn again", held=held)
-    reason = f"{run} of {since} was refused ({held.message}); the same data, method and policy are not drawn again"
-    return NightDecision("refuse", reason, held=held)
+        return NightDecision("resume", sentence("night.waits", run=run, day=day), held=held)
+    return NightDecision("refuse", sentence("night.refused", run=run, day=day, message=held.message), held=held)
 
 
 def _first(error: HybridError) -> str:

@@ -17,6 +17,7 @@ from hybrid.base.hashing import library_versions
 from hybrid.base.language import ENGLISH, Language, catalogue, language_of, languages
 from hybrid.base.manifest import PACKAGE
 from hybrid.base.notebook import Page
+from hybrid.base.sentence import sentence
 from hybrid.evaluation import REGISTRY
 from hybrid.evaluation.measure import Evaluation
 from hybrid.operations.drift import Baseline, TableStatistics, keep_baseline
@@ -317,10 +318,7 @@ def _limits(pipeline: TableRun) -> Iterator[str]:
         yield left_out
     found = pipeline.all_rows
     if found is not None:
-        yield (
-            f"All figures but those of exact copies among all rows are of {found.judged:,} of {found.rows:,} rows, "
-            "drawn at random: what someone learns who has all of them was not measured."
-        )
+        yield sentence("limits.all_rows", n=found.judged, rows=found.rows)
 
 
 def _losses(pipeline: TableRun) -> dict[str, list[tuple[int, float]]]:

@@ -23,6 +23,7 @@ from pydantic import Field, TypeAdapter, model_validator
 from hybrid.base.arrays import Array
 from hybrid.base.errors import OutputError
 from hybrid.base.options import Options
+from hybrid.base.sentence import Fact, sentence
 from hybrid.store import keep_private
 from hybrid.table import Kind
 from hybrid.table.codings import numbers_of
@@ -219,28 +220,33 @@ def _table(
     name: str, old: Mapping[str, TableStatistics], new: Mapping[str, TableStatistics], options: DriftOptions
 ) -> Iterator[DriftFinding]:
     if name not in old or name not in new:
-        yield DriftFinding(name, "stop", f"table {name!r} is {'gone' if name in old else 'new'}")
+        template = "drift.table.gone" if name in old else "drift.table.new"
+        yield DriftFinding(name, "stop", sentence(template, table=repr(name)))
         return
     for found in compare(old[name], new[name], options):
-        yield replace(found, subject=f"{name}.{found.subject}", message=f"{name}: {found.message}") if name else found
+        of_table = sentence("of_table", table=name, found=found.message)
+        yield replace(found, subject=f"{name}.{found.subject}", message=of_table) if name else found
 
 
 def _rows(old: int, new: int, options: DriftOptions) -> DriftFinding:
     change = new / old - 1 if old else 1.0
     status = _status(abs(change), options.rows_warn, options.rows_stop)
-    limit = f" (limit: {options.rows_stop:.0%})" if status != "pass" else ""
-    return DriftFinding("rows", status, f"{new:,} rows, {old:,} at the last release: {change:+.1%}{limit}")
+    facts: dict[str, Fact] = {"n": new, "before": old, "change": f"{change:+.1%}"}
+    if status == "pass":
+        return DriftFinding("rows", status, sentence("drift.rows", **facts))
+    return DriftFinding("rows", status, sentence("drift.rows.limit", **facts, limit=f"{options.rows_stop:.0%}"))
 
 
 def _columns(old: TableStatistics, new: TableStatistics, options: DriftOptions) -> Iterator[DriftFinding]:
     for name in [*old.columns, *(name for name in new.columns if name not in old.columns)]:
         before, after = old.columns.get(name), new.columns.get(name)
         if before is None:
-            yield DriftFinding(name, "stop", f"column {name!r} is new")
+            yield DriftFinding(name, "stop", sentence("drift.new", column=repr(name)))
         elif after is None:
-            yield DriftFinding(name, "stop", f"column {name!r} is gone")
+            yield DriftFinding(name, "stop", sentence("drift.gone", column=repr(name)))
         elif before.kind is not after.kind:
-            yield DriftFinding(name, "stop", f"column {name!r} was {before.kind} and is {after.kind}")
+            kinds = {"before": str(before.kind), "after": str(after.kind)}
+            yield DriftFinding(name, "stop", sentence("drift.kind", column=repr(name), **kinds))
         else:
             yield _spread(name, before, after, options)
 
@@ -248,12 +254,14 @@ def _columns(old: TableStatistics, new: TableStatistics, options: DriftOptions) 
 def _spread(name: str, before: ColumnStatistics, after: ColumnStatistics, options: DriftOptions) -> DriftFinding:
     old, new = (np.array([*column.counts, column.missing], dtype=float) for column in (before, after))
     if not before.counts:
-        return DriftFinding(name, "pass", f"column {name!r} is an identifier: its values are not compared")
+        return DriftFinding(name, "pass", sentence("drift.identifier", column=repr(name)))
     psi, tv = population_stability(old, new)
     chance = by_chance(len(old), int(old.sum()), int(new.sum()))
     status = _status(psi, max(options.warn, chance), max(options.stop, chance))
-    limit = f" (limit: {max(options.stop, chance):.3g})" if status != "pass" else ""
-    message = f"column {name!r}: stability index {psi:.3f}{limit}, {tv:.1%} of the rows lie elsewhere"
+    facts = {"column": repr(name), "psi": f"{psi:.3f}", "share": f"{tv:.1%}"}
+    message = sentence("drift.spread", **facts)
+    if status != "pass":
+        message = sentence("drift.spread.limit", **facts, limit=f"{max(options.stop, chance):.3g}")
     return DriftFinding(name, status, message, psi, tv)
 
 

@@ -6,12 +6,24 @@ import json
 import logging
 import os
 import urllib.request
+from collections.abc import Mapping
 from dataclasses import asdict, dataclass
 from typing import Literal
+
+from hybrid.base.sentence import sentence
 
 logger = logging.getLogger(__name__)
 Outcome = Literal["released", "kept", "waiting", "refused", "stopped", "failed", "interrupted"]
 _SECONDS = 10
+_OUTCOMES: Mapping[Outcome, str] = {
+    "released": "night.outcome.released",
+    "kept": "night.outcome.kept",
+    "waiting": "night.outcome.waiting",
+    "refused": "night.outcome.refused",
+    "stopped": "night.outcome.stopped",
+    "failed": "night.outcome.failed",
+    "interrupted": "night.outcome.interrupted",
+}
 
 
 @dataclass(frozen=True)
@@ -34,7 +46,13 @@ class Notice:
         return self.outcome in ("waiting", "refused")
 
     def __str__(self) -> str:
-        return ". ".join((f"{self.data_set}: {self.outcome}", self.message, *self.found))
+        return ". ".join((self.words, *self.found))
+
+    @property
+    def words(self) -> str:
+        """Outcome and message."""
+        outcome = sentence(_OUTCOMES[self.outcome])
+        return sentence("night.said", data_set=self.data_set, outcome=outcome, message=self.message)
 
 
 def post(notice: Notice, url_env: str) -> None:

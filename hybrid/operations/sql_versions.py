@@ -178,8 +178,9 @@ def _refuse_foreign(
         for name in (view, *(() if release is None else (_name(view, release),))):
             kind, made = objects.get(_key(warehouse, name), ("", None))
             if kind and (made is None or made.view != view or (kind == "view") != (name == view)):
-                message = f"{name}: this program did not make the {kind} of this name; it was left as it is"
-                problems.append(Problem(message, hint))
+                problems.append(
+                    Problem(f"{name}: this program did not make the {kind} of this name; it was left as it is", hint)
+                )
             elif made is not None and data_set is not None and made.data_set != data_set:
                 problems.append(Problem(f"{name}: the {kind} is of the data set {made.data_set}, not {data_set}", hint))
     refuse(problems, OutputError)

@@ -12,6 +12,7 @@ import pandas as pd
 from hybrid.base.arrays import Codes, Mask
 from hybrid.base.errors import ConfigError, Problem, refuse
 from hybrid.base.rng import rng_for
+from hybrid.base.sentence import sentence
 from hybrid.constraints import DrawCondition, Redrawn
 from hybrid.pipeline.config import RunConfig
 from hybrid.pipeline.constraint_rules import least_persons
@@ -126,7 +127,7 @@ class Selection:
         """
         share = 100 * redrawn.accepted / max(redrawn.drawn, 1)
         told = self.step * round(share / self.step)
-        return f"about {told} %" if told else f"less than {self.step} %"
+        return sentence("share.about", n=told) if told else sentence("share.less", n=self.step)
 
 
 def refuse_misfit(config: RunConfig, schema: Schema) -> None:
@@ -141,12 +142,13 @@ def refuse_misfit(config: RunConfig, schema: Schema) -> None:
 
 
 def _unbalanced(name: str, schema: Schema) -> Iterator[Problem]:
-    key = f"{BALANCE}.column"
+    key, hint = f"{BALANCE}.column", "name a category, a truth value or a whole number"
     if name not in schema:
         yield Problem(f"{key}: no such column: {name}", f"one of: {', '.join(schema.names)}")
-    elif schema[name].role is Role.IDENTIFIER or schema[name].kind not in BALANCED:
-        what = "an identifier" if schema[name].role is Role.IDENTIFIER else f"of the kind {schema[name].kind}"
-        yield Problem(f"{key}: {name} is {what}", "name a category, a truth value or a whole number")
+    elif schema[name].role is Role.IDENTIFIER:
+        yield Problem(f"{key}: {name} is an identifier", hint)
+    elif schema[name].kind not in BALANCED:
+        yield Problem(f"{key}: {name} is of the kind {schema[name].kind}", hint)
 
 
 def selection(config: RunConfig, train: Table, *, by_person: bool, decided: bool) -> Selection | None:

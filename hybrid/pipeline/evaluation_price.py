@@ -8,6 +8,7 @@ from typing import NamedTuple
 from hybrid.base.errors import Finding
 from hybrid.base.resources import cores
 from hybrid.base.rng import rng_for
+from hybrid.base.sentence import sentence, sentences
 from hybrid.evaluation.attacks.retraining import most_rows, trainings
 from hybrid.evaluation.context import most_asked
 from hybrid.evaluation.options import EvaluateOptions, RetrainOptions
@@ -55,11 +56,11 @@ class EvaluationSeconds(NamedTuple):
     repeated: float
 
     @property
-    def words(self) -> str:
+    def words(self) -> tuple[str, ...]:
         """Its parts, without leaks and repetitions that take no time."""
-        seldom = {"{} for planted leaks": self.planted, "at most {} to repeat the whole process": self.repeated}
-        said = [part.format(in_words(seconds)) for part, seconds in seldom.items() if seconds]
-        return ", ".join([f"{in_words(self.measured)} for metrics", *said])
+        measured = sentence("check.measuring.metrics", time=in_words(self.measured))
+        seldom = {"check.measuring.leaks": self.planted, "check.measuring.repeats": self.repeated}
+        return measured, *(sentence(name, time=in_words(seconds)) for name, seconds in seldom.items() if seconds)
 
 
 def evaluation_seconds(config: RunConfig, policy: Policy, train: Table, sizes: Sizes) -> EvaluationSeconds:
@@ -111,28 +112,25 @@ def foreseen_evaluation(config: RunConfig, policy: Policy, train: Table, control
     foreseen = evaluation_seconds(config, policy, train, sizes)
     seconds = sum(foreseen)
     if config.split.is_crossed:
-        yield Finding(
-            "note",
-            f"split.control: cross: the table is made from everybody, and {folds} more to judge how it is made, each "
-            f"without {rows[1]:,} records that then are control",
-        )
+        yield Finding("note", sentence("check.crossed", n=folds, apart=rows[1]))
     everything = (
         len(train.schema.without_identifiers()) if options.secrets is None and not train.schema.sensitive else 0
     )
-    ways = [f"evaluate.{' and evaluate.'.join(compared)}: false leaves out what only comparisons need"] * bool(compared)
-    if everything > _MANY_SECRETS:
-        ways.insert(0, f"name evaluate.secrets: without them all {everything} columns are attacked as secrets")
+    ways = sentences(
+        sentence("check.secrets", n=everything) if everything > _MANY_SECRETS else "",
+        sentence("check.compared", keys=tuple(f"evaluate.{one}" for one in compared)) if compared else "",
+        between="further",
+    )
     yield Finding(
         "note",
-        f"measuring takes about {in_words(seconds)} of one core ({foreseen.words}); {cores()} cores share it here",
-        "; ".join(ways) if seconds > SLOW_SECONDS else "",
+        sentence("check.measuring", time=in_words(seconds), parts=foreseen.words, n=cores()),
+        ways if seconds > SLOW_SECONDS else "",
     )
     limit = most_asked(options.max_records, *rows)
     if limit is not None and limit < max(rows):
         yield Finding(
             "note",
-            f"to save time, attacks target a random {limit:,} of the {max(rows):,} records of a table; their intervals "
-            "account for it",
+            sentence("check.asked", n=limit, rows=max(rows)),
             "evaluate.max_records: null makes them target all records",
         )
 

@@ -43,10 +43,6 @@ class Filtered:
     removed: tuple[int, ...]
     """Rows that each round drew, the first draw first, and those of them that were left out."""
 
-    def __str__(self) -> str:
-        each = zip(self.removed, self.drawn, strict=True)
-        return ", ".join(f"{removed:,} of {drawn:,}" for removed, drawn in each)
-
 
 @dataclass(frozen=True)
 class Generated(Restored):

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Container, Mapping, Sequence
+from collections.abc import Container, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from hybrid import transition
 from hybrid.anonymize.options import AnonymizeOptions
 from hybrid.anonymize.techniques.registry import assigned, gives_k
+from hybrid.base.sentence import sentence, sentences
 from hybrid.pipeline.amplification import Guarantee
 from hybrid.privacy.accounting import at_most, epsilon_of
 from hybrid.sample import SampleOptions
@@ -101,8 +102,9 @@ class StatementBasis:
 
     def domains_listed(self, names: Sequence[str]) -> dict[str, bool]:
         """The condition on domains, unmet by these columns."""
-        remark = f" (not so: {', '.join(map(repr, names))})" if names else ""
-        return {f"the values that a column can have are listed beforehand in a hierarchy file{remark}": not names}
+        if not names:
+            return {"the values that a column can have are listed beforehand in a hierarchy file": True}
+        return {sentence("explained.domains", names=", ".join(map(repr, names))): False}
 
 
 @dataclass(frozen=True)
@@ -142,13 +144,18 @@ def unmet(conditions: Sequence[Condition]) -> list[str]:
     return [condition.text for condition in conditions if not condition.met]
 
 
+def not_met(missing: Iterable[str]) -> str:
+    """The conditions that are not met, in a sentence."""
+    return sentence("explained.unmet", missing=tuple(missing))
+
+
 def combined_explanation(explanations: Sequence[Explanation]) -> Explanation:
     """Combined statement of several mechanisms of one run; one may hold although another does not."""
     return Explanation(
         any(one.is_private for one in explanations),
         tuple(condition for one in explanations for condition in one.conditions),
         tuple(point for one in explanations for point in one.guarantees),
-        " ".join(one.text for one in explanations),
+        sentences(*(one.text for one in explanations)),
     )
 
 
@@ -184,7 +191,7 @@ def explain_generator(basis: StatementBasis, listed: Container[str]) -> Explanat
     looked_at |= any(constraint.learns != "nothing" for constraint in config.constraints)
     post = config.transition is not None and config.transition.order == "post"
     checks = {
-        f"the generator {name} adds noise for a stated epsilon": True,
+        sentence("explained.noise", generator=name): True,
         "its noise comes from a secure source that no seed repeats": secure_noise,
         "no stage before the generator looks at the records": not looked_at,
         **basis.domains_listed([column for column in basis.schema.names if post or column not in listed]),
@@ -199,26 +206,14 @@ def explain_generator(basis: StatementBasis, listed: Container[str]) -> Explanat
     checks |= {text: False for text, broken in seldom.items() if broken}
     conditions = conditions_of(checks)
     missing = unmet(conditions)
-    spent = f"{name} was trained once with epsilon = {at_most(epsilon, 6)}"
-    spent += "" if bypassed else f" and delta = {at_most(delta, 6)}"
+    spent = {"generator": name, "epsilon": at_most(epsilon, 6)}
+    delta_too = sentence("explained.trained.delta", **spent, delta=at_most(delta, 6))
+    trained = sentence("explained.trained", **spent) if bypassed else delta_too
     if missing:
-        left = (
-            " What is left: given those columns' domains, the noise bounds what the generator itself discloses of one "
-            "record of the table it learned from."
-        )
-        text = (
-            f"{spent}, yet no differential privacy is claimed for people in the source: that needs that "
-            f"{'; that '.join(missing)}.{left if secure_noise else ''}"
-        )
+        left = sentence("explained.trained.left") if secure_noise else ""
+        text = sentences(sentence("explained.trained.not_claimed", trained=trained), not_met(missing), left)
         return Explanation(False, conditions, (), text)
-    text = (
-        f"{spent}: the synthetic table is (epsilon, delta)-differentially private for one training record more or "
-        "less. The columns' kinds and whether they have missing values, the number of records and the split "
-        "count as public, and the seed must stay secret. This holds for the synthetic table alone: the figures of the "
-        "evaluation are computed from the records without noise. Every further training on the same records adds "
-        "its own epsilon."
-    )
-    return Explanation(True, conditions, (), text)
+    return Explanation(True, conditions, (), sentence("explained.trained.claimed", trained=trained))
 
 
 GENERALIZED = "all quasi-identifiers are generalized, and nothing else is done to them (anonymize.technique)"
@@ -227,39 +222,19 @@ GENERALIZED = "all quasi-identifiers are generalized, and nothing else is done t
 
 def explain_masking(basis: StatementBasis) -> Explanation:
     """Explain a list of techniques that is not generalization alone: the promise of the weakest."""
-    options, unit = basis.anonymize, basis.unit
-    steps = assigned(options, basis.schema)
-    done = " ".join(step.words(", ".join(columns), {}) for step, columns in steps)
+    steps = assigned(basis.anonymize, basis.schema)
+    done = (step.words(", ".join(columns), {}) for step, columns in steps)
+    left = [sentence("explained.no_groups")]
     if gives_k(steps, basis.schema.quasi_identifiers):
-        left = (
-            "In the intermediate table every combination of masked quasi-identifiers is shared by at least "
-            f"{options.k} {unit}, so it alone does not single out a {unit[:-1]}; it does not hide what all members of "
-            "a group have in common, and does not bound what an intruder with other knowledge can infer."
-            f"{_sampled(basis.config.sample)}"
-        )
-    else:
-        left = (
-            "No k-anonymity is promised, since no step makes groups that are equal in all quasi-identifiers: of steps "
-            "on several columns the weakest promise is left, and an intruder who knows the quasi-identifiers of a "
-            "person may single out a record."
-        )
-    text = (
-        f"No differential privacy is claimed for this configuration. {done} {left} The attacks of the evaluation, not "
-        "a formula, show what remains."
-    )
+        shared = sentence("explained.shared.masked", k=basis.anonymize.k, unit=basis.unit)
+        left = [shared, sentence("explained.group")]
+        if basis.config.sample.effective.method != "none" and basis.config.sample.effective.order != "pre":
+            left.append(sentence("explained.before_sampling"))
+    text = sentences(sentence("explained.not_claimed"), *done, *left, sentence("explained.remains"))
     return Explanation(False, (Condition(GENERALIZED, False),), (), text)
 
 
-def _sampled(sample: SampleOptions) -> str:
-    chosen = sample.effective
-    if chosen.method == "none" or chosen.order == "pre":
-        return ""
-    return " This is counted before sampling: among the sampled records a combination can be that of fewer."
-
-
 METHOD = "noisy"
-PREFIX = "values of noisy: "
-"""Begins each condition, beside those of other mechanisms of the same run."""
 
 
 def explain_noisy(basis: StatementBasis) -> Explanation | None:
@@ -292,23 +267,17 @@ def explain_noisy(basis: StatementBasis) -> Explanation | None:
         NO_FILTER: not basis.filtered,
         NOT_CALIBRATED: not basis.calibrated,
     }
-    conditions = conditions_of({f"{PREFIX}{text}": met for text, met in checks.items()})
-    missing = [text.removeprefix(PREFIX) for text in unmet(conditions)]
+    conditions = conditions_of(
+        {sentence("explained.noisy.condition", condition=text): met for text, met in checks.items()}
+    )
+    missing = [text for text, met in checks.items() if not met]
+    amount = f"{epsilon:g}"
     if missing:
-        text = (
-            f"The transition noisy used tables with noise of epsilon = {epsilon:g}, yet no statement follows about "
-            f"exact values: that needs that {'; that '.join(missing)}."
-        )
+        text = sentences(sentence("explained.noisy.not_claimed", epsilon=amount), not_met(missing))
         return Explanation(False, conditions, (), text, of_values=True)
-    pair = "" if basis.levels_fixed else ", where both tables get the same labels (the records choose the levels here)"
-    text = (
-        f"The transition noisy hides exact values below their labels with epsilon = {epsilon:g}: if the "
-        "quasi-identifiers of one record change within its labels, the probability of any synthetic table changes by "
-        f"a factor of at most e ** epsilon{pair} (Blowfish privacy with the labels as partition, He, Machanavajjhala "
-        "and Ding 2014; up to the rounding of floating-point draws, and as far as the pseudo-random noise cannot be "
-        "told from a random one). Hierarchies, formats, which columns have missing values, and the number of records "
-        "count as public. It hides neither the labels of a record nor its other columns, nor whether the record is "
-        "there, and so it is no differential privacy of the table. Every further table from the same records adds "
-        "its own epsilon."
+    text = sentences(
+        sentence("explained.noisy", epsilon=amount),
+        "" if basis.levels_fixed else sentence("explained.noisy.searched"),
+        sentence("explained.noisy.means"),
     )
     return Explanation(True, conditions, (), text, of_values=True)

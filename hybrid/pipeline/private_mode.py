@@ -6,8 +6,9 @@ from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
 from hybrid.base.errors import Problem, refuse
+from hybrid.base.sentence import sentence, sentences
 from hybrid.hierarchy.load import listed_values
-from hybrid.pipeline.privacy_statements import Explanation, conditions_of, unmet
+from hybrid.pipeline.privacy_statements import Explanation, conditions_of, not_met, unmet
 from hybrid.pipeline.refusals import reads_without_noise
 from hybrid.privacy.accounting import Budget
 from hybrid.privacy.plan import column_problems
@@ -17,6 +18,7 @@ from hybrid.table import Schema
 if TYPE_CHECKING:
     from hybrid.pipeline.config import RunConfig
 
+DECLARED = "it was declared that each row is another person"
 _DEFAULTS: dict[str, dict[str, Any]] = {
     "split": {"independent": True},
     "output": {"identifiers": "drop"},
@@ -62,11 +64,9 @@ def explain_private(config: RunConfig, *, secret_seed: bool, spent: Budget | Non
     options = config.privacy
     assert options is not None
     most = 1 if config.data.max_rows is None else config.data.max_rows
-    unit = (
-        "each row is another person" if not config.data.person_columns else f"at most {most} rows of a person are used"
-    )
+    rows = sentence("explained.rows", n=most) if config.data.person_columns else DECLARED
     checks = {
-        f"whose a row is was declared: {unit}": True,
+        rows: True,
         "each person's side of the split is drawn independently of others": config.split.independent,
         "kinds, bounds and listed values of columns were declared; other domains are found by noisy counts": True,
         "no stage but private domains and the generator reads records": not reads_without_noise(config),
@@ -76,9 +76,8 @@ def explain_private(config: RunConfig, *, secret_seed: bool, spent: Budget | Non
     conditions = conditions_of(checks)
     missing = unmet(conditions)
     if missing:
-        text = f"No differential privacy is claimed: that needs that {'; that '.join(missing)}."
-        return Explanation(False, conditions, (), text)
-    text = " ".join(private_words.guarantee(config.model_dump(mode="json")))
+        return Explanation(False, conditions, (), sentences(sentence("guarantee.claim.none"), not_met(missing)))
+    account = "" if spent is None else private_words.account(spent.to_json())
     return Explanation(
-        True, conditions, (), text if spent is None else f"{text} {private_words.account(spent.to_json())}"
+        True, conditions, (), sentences(*private_words.guarantee(config.model_dump(mode="json")), account)
     )

@@ -112,11 +112,11 @@ class Promises:
 
     @property
     def text(self) -> str | None:
-        """The explanation in words, with the account of a budget; None where there is nothing to explain."""
+        """The explanation as plain text, as a manifest keeps it, with the account of a budget; None without any."""
         run = self._run
         if run.config.privacy is not None:
-            return explain_private(run.config, secret_seed=not run.seeded, spent=run.budget).text
-        return self.explanation.text if self.explanations else None
+            return str(explain_private(run.config, secret_seed=not run.seeded, spent=run.budget).text)
+        return str(self.explanation.text) if self.explanations else None
 
     @property
     def is_private(self) -> bool:

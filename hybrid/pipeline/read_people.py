@@ -57,9 +57,9 @@ def refuse_too_large(config: RunConfig) -> bool:
     if need <= most:
         return False
     if config.split.rows is None:
-        gib = f"{need / 2**30:.1f} GiB of memory, and {most / 2**30:.1f} GiB"
         raise ConfigError(
-            f"tables: reading them takes about {gib} may be used",
+            f"tables: reading them takes about {need / 2**30:.1f} GiB of memory, and {most / 2**30:.1f} GiB "
+            "may be used",
             hint="set split.rows to the number of people who are read, with all of their rows, and split.control to a "
             f"share: the rows of about {100 * most / need:.0f} of 100 people fit; or raise anonymize.memory_limit",
         )

@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 Words: TypeAlias = str | tuple[str, ...]
 """What fills a sentence: the name of a column, for example."""
 DP, STAYING = "privacy.mode: dp", "rows that stay in their source"
-LABELS, SAMPLED = "hybrid anonymize of rows that stay in a warehouse", f"hybrid run with {STAYING}"
+LABELS, SAMPLED = "hybrid anonymize of rows that stay in a warehouse", "hybrid run with rows that stay in their source"
 FILES = "hybrid anonymize of a file larger than anonymize.memory_limit"
 RISK, CROSS, FILTER, PARTS = "risk", "split.control: cross", "synthesize.filter", "synthesize.part_rows"
 TABLES = "synthesize.tables"
@@ -49,8 +49,8 @@ def refused(config: RunConfig, *modes: str) -> Iterator[Problem]:
 
 def refusal(mode: str, feature: str, *words: str) -> Problem:
     """The problem of a feature that a mode does not have, at the place that the words name."""
-    sentence, mend = REFUSALS[mode][feature]
-    return Problem(sentence.format(*words), mend.format(*words))
+    found = REFUSALS[mode][feature]
+    return Problem(found.message.format(*words), found.hint.format(*words))
 
 
 def _places(found: bool | Sequence[Words]) -> Iterator[tuple[str, ...]]:
@@ -79,7 +79,7 @@ def modes_of(config: RunConfig) -> Collection[str]:
 
 def reads_without_noise(config: RunConfig) -> bool:
     """True if a stage beside private domains and generator reads records."""
-    return any(FEATURES[feature](config) for feature, (sentence, _) in REFUSALS[DP].items() if _NOISELESS in sentence)
+    return any(FEATURES[feature](config) for feature, found in REFUSALS[DP].items() if _NOISELESS in found.message)
 
 
 def accountable() -> list[str]:
@@ -229,318 +229,336 @@ _LARGER = "the table is larger than anonymize.memory_limit"
 _MORE = "raise anonymize.memory_limit on a machine with more memory"
 _STAY = "the rows stay in their source"
 _SEARCH = {
-    "anonymize.technique": ("anonymize.technique looks at all records", "leave technique out"),
-    "anonymize.engine": ("engine {0} needs the whole table", "use anonymize.engine: exact"),
-    "anonymize.loss: association": (
+    "anonymize.technique": Problem("anonymize.technique looks at all records", "leave technique out"),
+    "anonymize.engine": Problem("engine {0} needs the whole table", "use anonymize.engine: exact"),
+    "anonymize.loss: association": Problem(
         "the loss association looks at all columns of every row",
         "use another anonymize.loss",
     ),
-    "anonymize.known_rows": ("anonymize.known_rows compares all rows of a person", "leave known_rows out"),
-    "data.household": ("data.household compares all rows of a household", "leave data.household out"),
+    "anonymize.known_rows": Problem("anonymize.known_rows compares all rows of a person", "leave known_rows out"),
+    "data.household": Problem("data.household compares all rows of a household", "leave data.household out"),
 }
 """What the search needs in memory."""
 _COPY = {
-    "constraints.derived": (
+    "constraints.derived": Problem(
         "a column computed from a quasi-identifier would give its label away",
         "give that column the role excluded, and leave the constraint out",
     ),
-    "protect": (
+    "protect": Problem(
         "protection compares the values of all records",
         "set protect: off: columns that are no quasi-identifiers are then copied as they are",
     ),
-    "sample.order: pre, also by default": ("sample.order: pre draws from the whole table", "leave sample.order out"),
+    "sample.order: pre, also by default": Problem(
+        "sample.order: pre draws from the whole table", "leave sample.order out"
+    ),
 }
 """What columns beside the labels need in memory."""
 
 
-def _outside(why: str, features: Mapping[str, tuple[str, str]], else_: str = "") -> dict[str, tuple[str, str]]:
+def _outside(why: str, features: Mapping[str, Problem], else_: str = "") -> dict[str, Problem]:
     """Refusals of features that need all rows in memory."""
-    return {name: (f"{why}: {sentence}", mend + else_) for name, (sentence, mend) in features.items()}
+    return {name: Problem(f"{why}: {one.message}", one.hint + else_) for name, one in features.items()}
 
 
-REFUSALS: dict[str, dict[str, tuple[str, str]]] = {
+REFUSALS: dict[str, dict[str, Problem]] = {
     DP: {
-        "no data.person": (
+        "no data.person": Problem(
             "data.person: privacy.mode dp protects persons, and whose a row is was not said",
             f"name the identifier column, or set {EACH_ROW} where each row is another person",
         ),
-        "data.person without data.max_rows": (
+        "data.person without data.max_rows": Problem(
             "data.max_rows: the rows of a person need a limit, which the noise grows with",
             "set data.max_rows, such as 1",
         ),
-        "data.household": ("data.household: members of a household would share a side of the split", _LEFT_OUT),
-        "split.independent: false, rows, key or release": (
+        "data.household": Problem("data.household: members of a household would share a side of the split", _LEFT_OUT),
+        "split.independent: false, rows, key or release": Problem(
             "split: one person more or less must not move others between training and control",
             "set split.control alone; rows, key, release and independent: false are not for privacy.mode dp",
         ),
-        "protect": (f"protect {_NOISELESS}", "set protect: off; private domains take its place"),
-        "anonymize": (f"anonymize {_NOISELESS}", "leave it out; levels and suppression depend on the records"),
-        "sample": (f"sample {_NOISELESS}", _LEFT_OUT),
-        "constraints": (f"constraints {_NOISELESS}", "leave them out; what holds is counted in the records"),
-        "risk": (f"risk {_NOISELESS}", _LEFT_OUT),
-        "synthesize.where": (f"synthesize.where {_NOISELESS}", "leave it out; who meets it is counted"),
-        "synthesize.balance": (f"synthesize.balance {_NOISELESS}", "leave it out; who has each value is counted"),
-        "synthesize.filter": (f"synthesize.filter {_NOISELESS}", "leave it out; it reads the records again"),
-        "generators without an account": (
+        "protect": Problem(f"protect {_NOISELESS}", "set protect: off; private domains take its place"),
+        "anonymize": Problem(f"anonymize {_NOISELESS}", "leave it out; levels and suppression depend on the records"),
+        "sample": Problem(f"sample {_NOISELESS}", _LEFT_OUT),
+        "constraints": Problem(f"constraints {_NOISELESS}", "leave them out; what holds is counted in the records"),
+        "risk": Problem(f"risk {_NOISELESS}", _LEFT_OUT),
+        "synthesize.where": Problem(f"synthesize.where {_NOISELESS}", "leave it out; who meets it is counted"),
+        "synthesize.balance": Problem(
+            f"synthesize.balance {_NOISELESS}", "leave it out; who has each value is counted"
+        ),
+        "synthesize.filter": Problem(f"synthesize.filter {_NOISELESS}", "leave it out; it reads the records again"),
+        "generators without an account": Problem(
             "synthesize.generator {0} keeps no account of a privacy budget",
             f"use {' or '.join(accountable())}",
         ),
-        "synthesize.options of the budget": ("synthesize.options.{0}: the section privacy decides it", _LEFT_OUT),
-        "seed": ("seed is set: who knows it can repeat the draws of a private table", "leave seed out"),
-        "output.identifiers: surrogate": (
+        "synthesize.options of the budget": Problem(
+            "synthesize.options.{0}: the section privacy decides it", _LEFT_OUT
+        ),
+        "seed": Problem("seed is set: who knows it can repeat the draws of a private table", "leave seed out"),
+        "output.identifiers: surrogate": Problem(
             "output.identifiers: surrogates are values that no record has, which reveals some",
             "set drop",
         ),
-        "role weight": ("data.columns.{0}: weights are calibrated to margins of the records", _LEFT_OUT),
-        "columns without kind": ("data.columns.{0}: the kind would be inferred from the records", "set kind"),
+        "role weight": Problem("data.columns.{0}: weights are calibrated to margins of the records", _LEFT_OUT),
+        "columns without kind": Problem("data.columns.{0}: the kind would be inferred from the records", "set kind"),
     },
     RISK: {
-        "protect": (f"protect {_AS_THEY_ARE}", _WITHOUT_RISK),
-        "anonymize": (f"anonymize {_AS_THEY_ARE}", _WITHOUT_RISK),
-        "sample": (f"sample {_AS_THEY_ARE}", _WITHOUT_RISK),
-        "no generator beside risk.model: outliers": (
+        "protect": Problem(f"protect {_AS_THEY_ARE}", _WITHOUT_RISK),
+        "anonymize": Problem(f"anonymize {_AS_THEY_ARE}", _WITHOUT_RISK),
+        "sample": Problem(f"sample {_AS_THEY_ARE}", _WITHOUT_RISK),
+        "no generator beside risk.model: outliers": Problem(
             "risk.model outliers: no generator learns the others",
             "set synthesize.generator",
         ),
-        "no split.release beside a known leak": (
+        "no split.release beside a known leak": Problem(
             "risk needs people whom neither training nor control holds",
             "set split.release, such as 0.333",
         ),
-        "evaluate.retrain": (
+        "evaluate.retrain": Problem(
             "evaluate.retrain trains the generator on other records, and risk says what it learns",
             _ONE_LEFT_OUT,
         ),
-        "synthesize.where": ("synthesize.where is set beside risk, where no rows are drawn", _ONE_LEFT_OUT),
-        "synthesize.balance": ("synthesize.balance is set beside risk, where no rows are drawn", _ONE_LEFT_OUT),
+        "synthesize.where": Problem("synthesize.where is set beside risk, where no rows are drawn", _ONE_LEFT_OUT),
+        "synthesize.balance": Problem("synthesize.balance is set beside risk, where no rows are drawn", _ONE_LEFT_OUT),
     },
     FILTER: {
-        "split.control: 0": (
+        "split.control: 0": Problem(
             "synthesize.filter measures distances by control records",
             "set split.control, such as 0.3",
         ),
-        "no generator, or a known leak": (
+        "no generator, or a known leak": Problem(
             "synthesize.filter is set and no generator runs: every row lies on the record it was made from",
             "choose a generator, or leave filter out",
         ),
-        "generators of persons": (
+        "generators of persons": Problem(
             "synthesize.filter judges single rows, and the generator draws persons with all their rows",
             "choose a generator of single rows, or leave filter out",
         ),
-        "role weight": (
+        "role weight": Problem(
             "synthesize.filter leaves out rows after sampling weights were calibrated to margins",
             "leave filter out, or give the weight another role",
         ),
     },
     CROSS: {
-        "synthesize.filter": (f"{_APART} synthesize.filter, which measures distances by control records", _SHARE),
-        "synthesize.part_rows": (
+        "synthesize.filter": Problem(
+            f"{_APART} synthesize.filter, which measures distances by control records", _SHARE
+        ),
+        "synthesize.part_rows": Problem(
             f"{_APART} synthesize.part_rows, whose parts are counted beside control records",
             _SHARE,
         ),
-        "risk": (f"{_APART} risk, which tries a known leak", _SHARE),
-        STAYING: (f"{_APART} rows that stay in their source, of which only a sample comes out", _SHARE),
+        "risk": Problem(f"{_APART} risk, which tries a known leak", _SHARE),
+        STAYING: Problem(f"{_APART} rows that stay in their source, of which only a sample comes out", _SHARE),
     },
     PARTS: {
-        "synthesize.rows of one part": (
+        "synthesize.rows of one part": Problem(
             "synthesize.part_rows is for more rows than that",
             "set synthesize.rows to the rows of the table",
         ),
-        "synthesize.filter": ("synthesize.part_rows: synthesize.filter compares drawn rows with each other", _AT_ONCE),
-        "privacy": ("synthesize.part_rows: privacy.mode dp draws all rows at once", _AT_ONCE),
-        "risk": (
+        "synthesize.filter": Problem(
+            "synthesize.part_rows: synthesize.filter compares drawn rows with each other", _AT_ONCE
+        ),
+        "privacy": Problem("synthesize.part_rows: privacy.mode dp draws all rows at once", _AT_ONCE),
+        "risk": Problem(
             "synthesize.part_rows is for tables that are released, and risk for known leaks",
             "leave part_rows out",
         ),
-        "role weight": ("synthesize.part_rows: sampling weights are calibrated on all rows at once", _AT_ONCE),
-        "output.format: csv": (
+        "role weight": Problem("synthesize.part_rows: sampling weights are calibrated on all rows at once", _AT_ONCE),
+        "output.format: csv": Problem(
             "synthesize.part_rows writes Parquet, and the table would be of another format",
             "set output.format: parquet",
         ),
     },
     TABLES: {
-        "synthesize.part_rows": ("synthesize.tables: synthesize.part_rows judges a sample of the rows", _ONE_LEFT_OUT),
-        "synthesize.filter": (
+        "synthesize.part_rows": Problem(
+            "synthesize.tables: synthesize.part_rows judges a sample of the rows", _ONE_LEFT_OUT
+        ),
+        "synthesize.filter": Problem(
             "synthesize.tables: synthesize.filter leaves out rows, and the tables would differ in size",
             _ONE_LEFT_OUT,
         ),
-        "privacy": ("synthesize.tables: privacy.mode dp pays for one table", "leave tables out"),
-        "risk": ("synthesize.tables is for releases, and risk for known leaks", "leave tables out"),
-        "role weight": (
+        "privacy": Problem("synthesize.tables: privacy.mode dp pays for one table", "leave tables out"),
+        "risk": Problem("synthesize.tables is for releases, and risk for known leaks", "leave tables out"),
+        "role weight": Problem(
             "synthesize.tables: the weights of all tables together would add up to the population",
             "leave tables out, or give the weight another role",
         ),
-        STAYING: (f"synthesize.tables: {_STAY}, and a sample of them is learned", "leave tables out"),
-        "column synthetic_table": (
+        STAYING: Problem(f"synthesize.tables: {_STAY}, and a sample of them is learned", "leave tables out"),
+        "column synthetic_table": Problem(
             f"synthesize.tables: the release numbers its tables in a column {TABLE_NUMBER}, and the source has one",
             "give that column of the source another name",
         ),
     },
     PERSONS: {
-        "anonymize.engine: anjana": (
+        "anonymize.engine: anjana": Problem(
             "engine anjana counts records, and data.person asks for persons",
             "use anonymize.engine: exact",
         ),
-        "generators of single rows with data.order": (
+        "generators of single rows with data.order": Problem(
             "data.order asks for persons with their rows in order; {0} draws single rows",
             f"use synthesize.generator: {' or '.join(sequence_generators())}, or leave order out: each row then has a "
             "person number of its own",
         ),
     },
     NO_PERSONS: {
-        "anonymize.known_rows": (
+        "anonymize.known_rows": Problem(
             "anonymize.known_rows is about rows of one person, and data.person names no column",
             "set data.person, or leave known_rows out",
         ),
-        "data.order": (
+        "data.order": Problem(
             "data.order orders the rows of a person, and data.person names no column",
             "set data.person, or leave order out",
         ),
-        "constraints.counter within persons": (
+        "constraints.counter within persons": Problem(
             "constraints.{0}.counter counts within persons, and data.person names no column",
             "set data.person, or name the column to count within",
         ),
-        "data.max_rows": (
+        "data.max_rows": Problem(
             "data.max_rows limits the rows of a person, and data.person names no column",
             "set data.person, or leave max_rows out",
         ),
     },
     SAMPLED_FIRST: {
-        "sample.by: equivalence_class": (
+        "sample.by: equivalence_class": Problem(
             "sample.by is equivalence_class, and before anonymization (sample.order: pre) there are no classes",
             _BY_COLUMNS,
         ),
     },
     NO_ANONYMIZE: {
-        "sample.order: pre": (
+        "sample.order: pre": Problem(
             "sample.order is pre, and nothing is anonymized that could be sampled before",
             "leave sample.order out",
         ),
-        "transition": (
+        "transition": Problem(
             "transition is set but anonymize is not: without generalized labels there is nothing to restore",
             "add an anonymize section, or remove transition",
         ),
-        "sample.by: equivalence_class": (
+        "sample.by: equivalence_class": Problem(
             "sample.by is equivalence_class but anonymize is not set, so there are no classes",
             _BY_COLUMNS,
         ),
     },
     MASKED: {
-        "transition.method below labels": (
+        "transition.method below labels": Problem(
             "transition.method: {0} chooses values below labels, and {1} has masked values",
             "use {2}; single keeps them as they are",
         ),
-        "transition.order: post": (
+        "transition.order: post": Problem(
             "transition.order: post has the generator learn labels, and {0} has masked values",
             "leave transition.order out",
         ),
     },
     STAYING: {
-        "no anonymize": (f"{_STAY}: an anonymize section is needed", "add one, with k and the quasi-identifiers"),
+        "no anonymize": Problem(
+            f"{_STAY}: an anonymize section is needed", "add one, with k and the quasi-identifiers"
+        ),
         **_outside(_STAY, _SEARCH, f", or {_MORE}"),
-        "privacy": (f"{_STAY}: privacy.mode dp has no labels", "leave privacy out"),
+        "privacy": Problem(f"{_STAY}: privacy.mode dp has no labels", "leave privacy out"),
     },
     LABELS: {
         **_outside(_STAY, _COPY),
-        "data.max_rows": (f"{_STAY}: data.max_rows compares all rows of a person", "leave data.max_rows out"),
-        "data.order": (f"{_STAY}: data.order compares all rows of a person", "leave data.order out"),
-        "split": (f"{_STAY}: every row of the table is anonymized", "set split.control: 0, and no other key of split"),
-        "no data.sql.labels": (
+        "data.max_rows": Problem(f"{_STAY}: data.max_rows compares all rows of a person", "leave data.max_rows out"),
+        "data.order": Problem(f"{_STAY}: data.order compares all rows of a person", "leave data.order out"),
+        "split": Problem(
+            f"{_STAY}: every row of the table is anonymized", "set split.control: 0, and no other key of split"
+        ),
+        "no data.sql.labels": Problem(
             f"{_STAY}: no table is made in the warehouse that was not asked for",
             f"set data.sql.labels to the name of the new table of labels, or {_MORE}",
         ),
     },
     FILES: {
         **_outside(_LARGER, _SEARCH | _COPY, f", or {_MORE}"),
-        "data.order": (
+        "data.order": Problem(
             f"{_LARGER}: data.order sorts all rows before they are split",
             f"leave data.order out, which labels do not need, or {_MORE}",
         ),
-        "split.key, split.stable": (
+        "split.key, split.stable": Problem(
             f"{_LARGER}: split.key and split.stable compare all records",
             f"set split.control: 0, or {_MORE}",
         ),
-        "split.rows, split.release, split.independent": (
+        "split.rows, split.release, split.independent": Problem(
             f"{_LARGER}: split.rows, split.release and split.independent draw from the whole table",
             f"leave them out, or {_MORE}",
         ),
     },
     SAMPLED: {
-        "anonymize.recoding: local": (
+        "anonymize.recoding: local": Problem(
             f"{_STAY}: a sample has labels of the levels found, and local recoding has none",
             f"use anonymize.recoding: global, or {_MORE}",
         ),
-        "anonymize.suppressed: coarsen": (
+        "anonymize.suppressed: coarsen": Problem(
             f"{_STAY}: a sample has labels of the levels found, and no coarser ones",
             f"leave suppressed out, or {_MORE}",
         ),
-        "split.rows beside data.sql.sample_rows": (
+        "split.rows beside data.sql.sample_rows": Problem(
             "split.rows and data.sql.sample_rows both say how many rows are drawn",
             _ONE_LEFT_OUT,
         ),
-        "split.release": (f"{_STAY}: fresh people for known leaks are not drawn", "leave split.release out"),
-        "sample of labels": (
+        "split.release": Problem(f"{_STAY}: fresh people for known leaks are not drawn", "leave split.release out"),
+        "sample of labels": Problem(
             f"{_STAY}: the sample is drawn there, from all rows with labels",
             f"set split.rows, and leave the section sample out; or {_MORE}",
         ),
-        "role weight": (
+        "role weight": Problem(
             f"{_STAY}: weights of a sample do not add up to the population",
             f"give the column another role, or {_MORE}",
         ),
-        "risk": (f"{_STAY}: risk tries metrics on known leaks, and these rows are real", "leave risk out"),
+        "risk": Problem(f"{_STAY}: risk tries metrics on known leaks, and these rows are real", "leave risk out"),
     },
     LINKED: {
-        "data beside tables": ("data and tables exclude each other", "describe every table under tables"),
-        "constraints beside tables": ("constraints: of which table?", "write them under tables.NAME.constraints"),
-        "risk.model but leaky": (
+        "data beside tables": Problem("data and tables exclude each other", "describe every table under tables"),
+        "constraints beside tables": Problem(
+            "constraints: of which table?", "write them under tables.NAME.constraints"
+        ),
+        "risk.model but leaky": Problem(
             "risk.model: {0} is for single tables",
             "use leaky: copied people come with their rows in all tables",
         ),
-        "privacy": ("privacy.mode: dp is for single tables", "leave privacy out"),
-        "a research order": (
+        "privacy": Problem("privacy.mode: dp is for single tables", "leave privacy out"),
+        "a research order": Problem(
             "stages: a research order, which anonymizes what a generator drew, is for single tables",
             "leave stages out",
         ),
-        "synthesize.part_rows": (
+        "synthesize.part_rows": Problem(
             "synthesize.part_rows is for single tables: linked tables are read, drawn and judged whole, in memory",
             "leave it out; of people with all of their rows, take as many as memory holds",
         ),
-        "generators of single rows": (
+        "generators of single rows": Problem(
             "synthesize.generator: {0} does not draw rows of a parent",
             f"use {' or '.join(sequence_generators())}",
         ),
-        "transition.order: post": (
+        "transition.order: post": Problem(
             "transition.order: post is for single tables: rows are drawn given the values of their parents",
             "use order: pre",
         ),
-        "metrics that train again": (
+        "metrics that train again": Problem(
             "evaluate: {0}: for single tables",
             "leave it out; others that train again attack people with all of their rows",
         ),
-        "evaluate.retrain.stages": (
+        "evaluate.retrain.stages": Problem(
             "evaluate.retrain.stages: linked tables have one stage that is repeated",
             "use [synthetic]",
         ),
-        "evaluate.retrain.ordinal": ("evaluate.retrain.ordinal is for single tables", _LEFT_OUT),
-        "split.key": ("split.key is for single tables: persons are split", "leave it out"),
-        "output.identifiers: drop": (
+        "evaluate.retrain.ordinal": Problem("evaluate.retrain.ordinal is for single tables", _LEFT_OUT),
+        "split.key": Problem("split.key is for single tables: persons are split", "leave it out"),
+        "output.identifiers: drop": Problem(
             "output.identifiers: drop would cut the links between the tables",
             "use surrogate",
         ),
-        "references protected by the category other": (
+        "references protected by the category other": Problem(
             "tables.{0}.references.{1}: protect would replace rare values by the category `other`, which is no key",
             "set protect.columns.{1}: sample",
         ),
-        "weights of other tables": (
+        "weights of other tables": Problem(
             "tables.{0}.columns.{1}: the role weight is supported in the person table alone",
             "give it the role sensitive or insensitive, or move what is constant within persons to {2}",
         ),
-        "anonymize.models of other tables": (
+        "anonymize.models of other tables": Problem(
             "anonymize.models: {0} is not a column of {1}",
             "privacy models are about columns of the person table",
         ),
     },
     BELOW: {
-        "anonymize.technique": (
+        "anonymize.technique": Problem(
             "anonymize.technique: groups of about k persons hold fewer than k with the same labels in rows below them; "
             "quasi-identifiers of other tables than the person table go with generalization",
             "leave technique out, or give them the role sensitive or insensitive",

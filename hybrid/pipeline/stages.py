@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from hybrid.base.hashing import LIBRARIES
 from hybrid.base.manifest import StageName
+from hybrid.base.sentence import sentence, sentences
 from hybrid.evaluation.measure import Subject
 from hybrid.privacy.accounting import at_most
 from hybrid.publication.table_facts import few, rounded
@@ -129,12 +130,13 @@ def stage_records(pipeline: TableRun) -> Iterator[StageRecords]:
     """Row counts of the input, of the training records, and after each configured stage, in order."""
     seconds = {stage.name: stage.seconds for stage in pipeline.recorder.stages}
     yield from _read(pipeline, seconds.get(READ.name))
-    control = "no" if pipeline.control is None else few(len(pipeline.control))
-    apart = f"{control} records are kept apart as control"
+    apart = sentence("step.apart.none")
     if pipeline.folds:
-        apart = f"none is kept apart; each is control of one of {len(pipeline.folds)} further tables"
-    apart += _people(pipeline)
-    yield StageRecords("train", rounded(len(pipeline.train)), None, apart)
+        apart = sentence("step.apart.crossed", n=len(pipeline.folds))
+    elif pipeline.control is not None:
+        apart = sentence("step.apart", n=few(len(pipeline.control)))
+    note = sentences(apart, *_people(pipeline), between="further")
+    yield StageRecords("train", rounded(len(pipeline.train)), None, note)
     for stage in in_order(sample_first=pipeline.config.sample.effective.order == "pre"):
         found = _COUNTS[stage.name](pipeline) if stage.name in _COUNTS else None
         if found is not None:
@@ -147,28 +149,27 @@ def _read(pipeline: TableRun, seconds: float | None) -> Iterator[StageRecords]:
     whole, note = pipeline.inputs.whole, ""
     if whole is not None:
         there = "stay there; labels were found and verified on all of them"
-        yield StageRecords(f"{whole.engine} table", rounded(whole.result.records), seconds, there)
+        yield StageRecords(sentence("step.engine", engine=whole.engine), rounded(whole.result.records), seconds, there)
         seconds, note = None, "drawn at random from the rows with labels"
     yield StageRecords("input", rounded(len(pipeline.table)), seconds, note)
 
 
-def _people(pipeline: TableRun) -> str:
-    """Number of persons and of records beyond ``data.max_rows``; empty where each record is another person."""
-    if pipeline.train.rows_are_persons:
-        return ""
-    used = len(pipeline.train) + (0 if pipeline.control is None else len(pipeline.control))
-    limited = pipeline.config.data.max_rows is not None
-    beyond = f"; {few(len(pipeline.table) - used)} records beyond data.max_rows are left out" if limited else ""
-    return f"; {few(n_persons(pipeline.train))} persons{beyond}"
+def _people(pipeline: TableRun) -> Iterator[str]:
+    """Number of persons and of records beyond ``data.max_rows``; nothing where each record is another person."""
+    if not pipeline.train.rows_are_persons:
+        yield sentence("step.persons", n=few(n_persons(pipeline.train)))
+        if pipeline.config.data.max_rows is not None:
+            used = len(pipeline.train) + (0 if pipeline.control is None else len(pipeline.control))
+            yield sentence("step.beyond", n=few(len(pipeline.table) - used))
 
 
 def _protected(pipeline: TableRun) -> Count | None:
     found = pipeline.protected
     if found is None:
         return None
-    unit = "records" if found.table.rows_are_persons else "persons"
-    unit = "households" if found.table.has_households else unit
-    return len(found.table), f"values of fewer than {found.result.min_count} {unit} replaced"
+    name = "step.protected" if found.table.rows_are_persons else "step.protected.persons"
+    name = "step.protected.households" if found.table.has_households else name
+    return len(found.table), sentence(name, n=found.result.min_count)
 
 
 def _anonymized(pipeline: TableRun) -> Count | None:
@@ -176,64 +177,72 @@ def _anonymized(pipeline: TableRun) -> Count | None:
     if table is None:
         return None
     result = table.result
-    persons = "" if result.rows_are_persons else f" persons, {few(result.lost_people)} of them left out"
-    how = f"k = {result.k}" if result.k_anonymous else "no k-anonymity"
+    k = sentence("guarantee.k.alone" if result.rows_are_persons else "step.k.persons", k=result.k)
+    how = sentences(
+        k if result.k_anonymous else sentence("step.no_k"),
+        "" if result.rows_are_persons else sentence("step.lost", n=few(result.lost_people)),
+        sentence("step.suppressed", n=few(result.suppressed)),
+        between="listed",
+    )
     if result.drawn is not None:
-        beyond = f"; {few(len(table.suppressed))} drawn records left out, whose classes protection changed"
-        how = f"of all rows of the source: {how}"
-        return len(table), f"{how}{persons}, {few(result.suppressed)} records suppressed{beyond}"
-    return len(table), f"{how}{persons}, {few(result.suppressed)} records suppressed"
+        changed = sentence("step.changed", n=few(len(table.suppressed)))
+        how = sentences(sentence("step.of_source", found=how), changed, between="further")
+    return len(table), how
 
 
 def _sampled(pipeline: TableRun) -> Count | None:
     found = pipeline.sampled
     if found is None or pipeline.inputs.whole is not None:
         return None
-    return found.actual, f"{pipeline.config.sample.method}, {few(round(found.expected))} {found.unit} expected"
+    method, expected = pipeline.config.sample.method, few(round(found.expected))
+    return found.actual, sentence("step.sampled", method=method, n=expected, unit=found.unit)
 
 
 def _restored(pipeline: TableRun) -> Count | None:
     before = pipeline.anonymization
     if before is None:
         return None
-    return len(before.restored.table), f"{before.transition.method}, {before.transition.order}"
+    name = "step.restored.pre" if before.transition.order == "pre" else "step.restored.post"
+    return len(before.restored.table), sentence(name, method=before.transition.method)
 
 
 def _filtered(pipeline: TableRun) -> Count | None:
     found, options = pipeline.filtered, pipeline.config.synthesize.filter
     if found is None or options is None:
         return None
-    note = (
-        f"{options.score} below {options.limit:g}: left out {found}; rows that keep away from training records (a "
-        "void) reveal them, too, and no differential privacy is claimed"
-    )
+    each = zip(found.removed, found.drawn, strict=True)
+    rounds = tuple(sentence("step.filtered.round", n=removed, of=drawn) for removed, drawn in each)
+    note = sentence("step.filtered", score=options.score, limit=f"{options.limit:g}", rounds=rounds)
     return len(pipeline.generated.table), note
 
 
 def _generated(pipeline: TableRun) -> Count:
     table, generator = pipeline.drawn.table, pipeline.config.synthesize.generator
-    persons = "" if table.rows_are_persons else f", {n_persons(table):,} synthetic persons"
     if pipeline.all_rows is not None:
-        return pipeline.all_rows.rows, f"{generator}, in parts; {len(table):,} of them, drawn at random, were judged"
-    return len(table), f"{generator}{persons}{_accepted(pipeline)}{_raked(pipeline, table)}"
+        return pipeline.all_rows.rows, sentence("step.in_parts", generator=generator, n=len(table))
+    persons = "" if table.rows_are_persons else sentence("step.synthetic", n=n_persons(table))
+    parts = sentence("step.generator", generator=generator), persons, _accepted(pipeline), _raked(pipeline, table)
+    return len(table), sentences(*parts, between="listed")
 
 
 def _raked(pipeline: TableRun, table: Table) -> str:
     totals = pipeline.inputs.beside.totals
     if totals is None:
         return ""
-    name, gap = totals.deviation(table)
-    worst = f"by {at_most(100 * gap, 2)} % at most ({name})" if gap else "by nothing"
-    return f", weights raked to the published totals of {', '.join(totals.of)}, from which they differ {worst}"
+    (name, gap), columns = totals.deviation(table), ", ".join(totals.of)
+    if not gap:
+        return sentence("step.raked.exactly", columns=columns)
+    return sentence("step.raked", columns=columns, n=at_most(100 * gap, 2), column=name)
 
 
 def _accepted(pipeline: TableRun) -> str:
     chosen, redrawn = pipeline.selection, pipeline.redrawn
     if chosen is None or redrawn is None:
         return ""
+    share = chosen.rate(redrawn)
     if chosen.shares is not None:
-        return f", of whose draws {chosen.rate(redrawn)} were kept for the shares of {chosen.shares.column}"
-    return f", drawn under a condition that {chosen.rate(redrawn)} of the draws met"
+        return sentence("step.balanced", share=share, column=chosen.shares.column)
+    return sentence("step.condition", share=share)
 
 
 _COUNTS: Mapping[str, Callable[[TableRun], Count | None]] = {

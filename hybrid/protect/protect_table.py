@@ -10,6 +10,7 @@ import numpy as np
 import pandas as pd
 
 from hybrid.base.arrays import Array
+from hybrid.base.sentence import sentence
 from hybrid.hierarchy import Hierarchy
 from hybrid.protect.categories import protect_categories, rarity, refuse_texts
 from hybrid.protect.donors import ranks_of
@@ -40,15 +41,16 @@ class ColumnProtection:
     @property
     def sentence(self) -> str:
         if self.method == "keep":
-            return f"{self.column}: left as it is by decision, with all its {self.values:,} values"
+            return sentence("protected.kept", column=self.column, n=self.values)
         if self.rare == 0 and self.changed == 0:
-            return f"{self.column}: each of its {self.values:,} values has enough holders; nothing was changed"
+            return sentence("protected.unchanged", column=self.column, n=self.values)
+        rare = sentence("protected.few") if self.rare is None else sentence("count", n=self.rare)
         if self.method == BELOW_LABELS:
-            rare = "a few" if self.rare is None else f"{self.rare:,}"
-            return f"{self.column}: generalized as it is; {rare} of {self.values:,} values were rare, and become groups"
-        rare = "a few" if self.rare is None else f"{self.rare:,}"
-        changed = "very few" if self.changed is None else f"{100 * self.changed:.1f} %"
-        return f"{self.column}: {rare} of {self.values:,} values were rare, {changed} of the records changed"
+            return sentence("protected.below", column=self.column, rare=rare, n=self.values)
+        share = sentence("protected.very_few")
+        if self.changed is not None:
+            share = sentence("protected.share", n=f"{100 * self.changed:.1f}")
+        return sentence("protected.changed", column=self.column, rare=rare, n=self.values, share=share)
 
 
 @dataclass(frozen=True)

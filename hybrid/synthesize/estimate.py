@@ -15,6 +15,7 @@ import numpy as np
 
 from hybrid.base.errors import Finding
 from hybrid.base.resources import available_bytes
+from hybrid.base.sentence import sentence
 from hybrid.synthesize.codec import Codec
 from hybrid.synthesize.options import SynthesizeOptions
 from hybrid.synthesize.protocol import Cost, Feature
@@ -81,33 +82,41 @@ def foreseen(table: Table, options: SynthesizeOptions, among: Iterable[str] = RE
     cost, widths = estimate(table, options)
     others = (name for name in among if name != options.generator)
     elsewhere = ((name, estimate(table, SynthesizeOptions(generator=name))[0].seconds) for name in others)
-    listed = ", ".join(f"{name} {in_words(seconds)}" for name, seconds in sorted(elsewhere, key=lambda one: one[1]))
+    by_time = sorted(elsewhere, key=lambda one: one[1])
+    about = {"generator": options.generator}
     yield Finding(
         "note",
-        f"training with {options.generator} takes about {in_words(cost.seconds)} and "
-        f"{cost.memory_bytes / 2**30:.1f} GiB here, on one core without a GPU; others at their defaults: {listed}",
+        sentence(
+            "check.training",
+            **about,
+            time=in_words(cost.seconds),
+            gb=f"{cost.memory_bytes / 2**30:.1f}",
+            others=tuple(sentence("check.training.other", generator=name, time=in_words(one)) for name, one in by_time),
+        ),
         "choose a smaller preset, fewer epochs or steps, or a GPU" if cost.seconds > SLOW_SECONDS else "",
     )
-    named = " and ".join(f"{name!r} ({levels:,} states)" for name, levels in widths[:2] if levels)
+    widest = tuple(
+        sentence("check.training.states", column=repr(name), n=levels) for name, levels in widths[:2] if levels
+    )
     if cost.most_inputs and cost.inputs > cost.most_inputs:
         yield Finding(
             "error",
-            f"{options.generator} would need {cost.inputs:,} inputs (limit {cost.most_inputs:,}), most for {named}",
+            sentence("check.training.inputs", **about, n=cost.inputs, limit=cost.most_inputs, widest=widest),
             "group those columns' values or leave them out, or use cart",
         )
     limit = options.limits.memory_bytes
     allowed = available_bytes() if limit is None else limit
     if cost.memory_bytes > allowed:
-        what = "that are free here" if limit is None else "that synthesize.memory_limit allows"
+        name = "check.training.memory" if limit is None else "check.training.memory.limit"
         yield Finding(
             "note",
-            f"{options.generator} may need more than the {allowed / 2**30:.1f} GiB {what}; widest: {named}",
+            sentence(name, **about, gb=f"{allowed / 2**30:.1f}", widest=widest),
             "group those columns' values, learn from fewer records, or use cart",
         )
     if options.time_limit is not None and cost.seconds > options.time_limit:
         yield Finding(
             "note",
-            f"{options.generator} may take longer than synthesize.time_limit ({options.time_limit:g} s) allows",
+            sentence("check.training.time", **about, time=f"{options.time_limit:g}"),
             "raise the limit, or choose fewer epochs or steps",
         )
 

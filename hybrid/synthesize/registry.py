@@ -151,8 +151,10 @@ def environment_of(name: str) -> str:
     known = {entry.name: entry.environment for entry in REGISTRY.values()}
     found = name if name in environments.NAMES else known.get(name)
     if found is None:
-        needless = f"{name} needs no environment" if name in known else f"there is no generator or environment {name!r}"
-        raise MissingExtraError(needless, hint=f"environments: {', '.join(environments.NAMES)}")
+        hint = f"environments: {', '.join(environments.NAMES)}"
+        if name in known:
+            raise MissingExtraError(f"{name} needs no environment", hint=hint)
+        raise MissingExtraError(f"there is no generator or environment {name!r}", hint=hint)
     return found
 
 
@@ -187,5 +189,5 @@ def _available(generator: Generator) -> bool:
 
 
 def _install(generator: Generator) -> str:
-    managed = f"hybrid generators install {generator.environment}"
-    return managed if generator.extra is None else f"pip install 'hybrid-release[{generator.extra}]', or {managed}"
+    hint = f"hybrid generators install {generator.environment}"
+    return hint if generator.extra is None else f"pip install 'hybrid-release[{generator.extra}]', or {hint}"

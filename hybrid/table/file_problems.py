@@ -154,8 +154,10 @@ def header_problem(file: File, raw: pa.Table, header: Sequence[str]) -> Problem 
     again = reduce(pc.and_, among)
     if len(header) > 1 and pc.any(again).as_py():
         first = line_of(raw, header, pc.index(again, True).as_py())
-        message = f"{file}: line {first}: {pc.sum(again).as_py()} lines repeat the header, as where files were joined"
-        return Problem(message, "remove these lines")
+        return Problem(
+            f"{file}: line {first}: {pc.sum(again).as_py()} lines repeat the header, as where files were joined",
+            "remove these lines",
+        )
     held = [bool(pc.any(own).as_py()) for own in among]
     values = [bool(name) and (one or bool(_VALUE.fullmatch(name))) for name, one in zip(header, held, strict=True)]
     count = sum(value and not _in_series(header, at) for at, value in enumerate(values))
@@ -186,11 +188,11 @@ def suspicious_cells(
     ``raw`` are cells as texts without the header, or those of some rows: ``first`` lines after the header, the last of
     the file where ``is_end``. No problem shows a cell value.
     """
-    for wrong, words, hint in _suspicions(raw, header, options, is_end):
+    for wrong, found in _suspicions(raw, header, options, is_end):
         count = pc.sum(wrong).as_py()
         if count:
             line = first + line_of(raw, header, pc.index(wrong, True).as_py())
-            yield Problem(f"{file}: line {line}: {count} {words}", hint)
+            yield Problem(f"{file}: line {line}: {count} {found.message}", found.hint)
     if is_end and "short_last_line" not in options.accept and _is_cut(file, raw, options.encoding):
         yield Problem(
             f"{file}: line {first + line_of(raw, header, raw.num_rows - 1)}: the last line seems to be cut off: it has "
@@ -215,8 +217,8 @@ def is_last_line(file: File, line: str, encoding: str) -> bool:
 
 def _suspicions(
     raw: pa.Table, header: Sequence[str], options: ReadOptions, is_end: bool
-) -> Iterator[tuple[pa.ChunkedArray, str, str]]:
-    """Rows with suspicious cells, what they are, and the hint."""
+) -> Iterator[tuple[pa.ChunkedArray, Problem]]:
+    """Rows with suspicious cells, and what they are, to follow their number."""
     for at, name in enumerate(header):
         cells = raw.column(at)
         broken = pc.match_substring(cells, "\n")
@@ -224,23 +226,30 @@ def _suspicions(
             as_record = pc.greater_equal(pc.count_substring(cells, options.separator), len(header) - 1)
             yield (
                 pc.and_(broken, as_record),
-                f"cells of column {name!r} hold line breaks and as many separators as a whole record, as where two "
-                "quotes are mispaired",
-                "correct the quotes there; if cells do hold such texts: data.accept: [multiline_cells]",
+                Problem(
+                    f"cells of column {name!r} hold line breaks and as many separators as a whole record, as where two "
+                    "quotes are mispaired",
+                    "correct the quotes there; if cells do hold such texts: data.accept: [multiline_cells]",
+                ),
             )
         lengths = pc.utf8_length(cells)
         if "long_cells" not in options.accept and (pc.max(lengths).as_py() or 0) > _LONG:
             usual = pc.quantile(lengths.filter(pc.greater(lengths, 0)), 0.5)[0].as_py()
             yield (
                 pc.greater_equal(lengths, max(_LONG + 1, _TIMES * usual)),
-                f"cells of column {name!r} are longer than {_LONG} characters and {_TIMES} times the usual {usual:g}",
-                "look whether a quote is missing there; if cells are that long: data.accept: [long_cells]",
+                Problem(
+                    f"cells of column {name!r} are longer than {_LONG} characters and {_TIMES} times the usual "
+                    f"{usual:g}",
+                    "look whether a quote is missing there; if cells are that long: data.accept: [long_cells]",
+                ),
             )
     if "total_lines" not in options.accept and len(header) > 2:
         yield (
             _totals(raw, len(header), _LAST if is_end else 0),
-            "lines seem to be totals or notes and not records; each would count as a person",
-            "remove these lines; if they are records: data.accept: [total_lines]",
+            Problem(
+                "lines seem to be totals or notes and not records; each would count as a person",
+                "remove these lines; if they are records: data.accept: [total_lines]",
+            ),
         )
 
 

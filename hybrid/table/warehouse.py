@@ -471,8 +471,10 @@ def open_files(source: str, work: Path, memory: float) -> Iterator[DuckdbWarehou
     ``work`` is a private folder for what does not fit into memory, of which DuckDB may take ``memory`` bytes,
     :data:`LEAST` at least. What it says of an error is named by its class only: its texts may hold values.
     """
-    missing = f"{source}: the table is larger than the memory limit, and DuckDB, which counts such tables, is missing"
-    with needs_extra("warehouse", missing):
+    with needs_extra(
+        "warehouse",
+        f"{source}: the table is larger than the memory limit, and DuckDB, which counts such tables, is missing",
+    ):
         ibis, duckdb = import_module("ibis"), import_module("duckdb")
         module = ibis.duckdb
     try:

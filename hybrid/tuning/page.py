@@ -13,13 +13,12 @@ from typing import TYPE_CHECKING, Any
 from markupsafe import Markup
 
 from hybrid.base.atomic import write_text
-from hybrid.base.sentence import sentence, sentences_in, with_sentences
-from hybrid.base.sentence import sentences as joined
+from hybrid.base.sentence import SENTENCES, sentence, sentences_in, with_sentences
+from hybrid.base.sentence import SENTENCES, sentences as joined
 from hybrid.base.yaml_document import YamlDocument
 from hybrid.comparison.results import ROWS
 from hybrid.pipeline.config_file import with_settings
 from hybrid.pipeline.starter.comments import said
-from hybrid.publication.facts import SENTENCES
 from hybrid.report.charts.exploration import FrontierPoint, frontier_chart
 from hybrid.report.charts.svg import Figure
 from hybrid.tuning.measured import CHANCE, Auc, Measured

@@ -80,6 +80,7 @@ PAGES = (
     *(f"pipeline/starter/{name}.py" for name in ("guess_config", "guessed_roles", "linked", "write", "columns")),
     *("pipeline/starter/config_text.py", "pipeline/starter/value_patterns.py"),
     *("pipeline/level_findings.py", "pipeline/level_costs.py"),
+    *("pipeline/sampled_labels.py", "pipeline/privacy_statements.py", "pipeline/private_mode.py"),
 )
 """Modules whose every sentence can come onto a page that has a German version."""
 COMPOSED = 199
@@ -245,17 +246,16 @@ def test_rules_that_the_source_breaks_are_said_one_by_one() -> None:
     back = "one exact value for each group"
     said = GERMAN.say(sentence("level.protected.counted", column="time", n=731, after=2, how="by 6 hours", back=back))
     assert said == "time: 731 Werte, 2 solange geschützt: nach 6 Stunden; danach ein genauer Wert für jede Gruppe"
-    widest = GERMAN.say(
-        "most may need more than the 3.2 GiB that are free here; widest: 'a' (1,000 states) and 'b' (3 states)"
-    )
+    states = tuple(sentence("check.training.states", column=repr(name), n=n) for name, n in {"a": 1000, "b": 3}.items())
+    widest = GERMAN.say(sentence("check.training.memory", generator="most", gb="3.2", widest=states))
     assert widest.endswith("am breitesten: 'a' (1.000 Zustände) und 'b' (3 Zustände)")
 
 
 def test_the_parts_of_a_forecast_are_said_one_by_one() -> None:
     words = EvaluationSeconds(120.0, 46.0, 300.0).words
-    assert words == "2 min for metrics, 46 s for planted leaks, at most 5 min to repeat the whole process"
-    assert EvaluationSeconds(3.0, 0.0, 0.0).words == "3 s for metrics"
-    said = GERMAN.say(f"measuring takes about 8 min of one core ({words}); 2 cores share it here")
+    assert words == ("2 min for metrics", "46 s for planted leaks", "at most 5 min to repeat the whole process")
+    assert EvaluationSeconds(3.0, 0.0, 0.0).words == ("3 s for metrics",)
+    said = GERMAN.say(sentence("check.measuring", time="8 min", parts=words, n=2))
     parts = "2 min für Metriken, 46 s für Test-Preisgaben, höchstens 5 min, um das ganze Verfahren zu wiederholen"
     assert said == f"die Messung braucht etwa 8 min eines Kerns ({parts}); hier teilen sich 2 Kerne die Arbeit"
 

@@ -81,7 +81,7 @@ def test_check_says_what_folds_cost_and_refuses_what_needs_people_apart(
 ) -> None:
     config = _job(tmp_path / "job", "cross")
     assert hybrid("check", config) == 0
-    assert "the table is made from everybody, and 3 more to judge how it is made" in " ".join(
+    assert "the table is made from everybody. To judge how it is made, 3 more are made" in " ".join(
         capsys.readouterr().out.split()
     )
     assert hybrid("check", config, "--set", "synthesize.filter={score: distance}") != 0

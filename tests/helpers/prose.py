@@ -10,7 +10,7 @@ from pathlib import Path
 PACKAGE = Path(__file__).resolve().parents[2] / "hybrid"
 WORDS = re.compile(r"[A-Za-z][a-z]+,? [a-z]{2,}")
 """Two words: what has none is a key, a name or a format."""
-ERRORS = re.compile(r"(Problem|Error|Refused|warning|info|damaged)$")
+ERRORS = re.compile(r"(Problem|Error|Refused|needs_extra|warning|info|damaged)$")
 """Calls whose texts are for who configures, at a terminal, and stay English."""
 HINTS = ("hint", "help", "log")
 """Names of what is said to who configures, too."""
@@ -39,6 +39,8 @@ def composed(path: str | Path) -> Iterator[str]:
 
 def _is_left_out(node: ast.AST) -> bool:
     if isinstance(node, ast.keyword) and node.arg in HINTS:
+        return True
+    if isinstance(node, ast.FunctionDef) and node.name in HINTS:
         return True
     if isinstance(node, ast.Assign) and getattr(node.targets[0], "id", "").lower() in HINTS:
         return True

@@ -74,7 +74,7 @@ def test_a_gap_of_the_draw_is_no_value() -> None:
     draw = _table(age=[1, 1, 1, 50], sex=["f", "f", "f", "f"], height=[None, None, None, 150.0])
     found = complete(_table(age=[1], sex=["f"], height=[None]), draw, Rules(), 1)
     assert found.table.frame["height"].tolist() == [150.0]
-    assert found.words == "1 cells of 1 rows completed from a draw of 4 rows"
+    assert found.words == "one cell of one row completed from a draw of 4 rows"
 
 
 def test_rows_without_a_common_column_are_refused() -> None:

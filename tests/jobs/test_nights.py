@@ -20,6 +20,7 @@ import yaml
 
 from hybrid.base import atomic
 from hybrid.base.errors import ConfigError, DataError, DriftError, HybridError, OutputError, VerificationError
+from hybrid.base.language import catalogue
 from hybrid.jobs.nightly import Night, NightDecision
 from hybrid.jobs.places import Places
 from hybrid.jobs.release import Candidate
@@ -176,6 +177,8 @@ def test_reuse_by_rule(clinic: Clinic) -> None:
     clinic.frame = grown(clinic.frame, 0.02)
     assert clinic.night() == "kept"
     assert clinic.decision is not None and clinic.decision.action == "reuse"
+    said = catalogue("de").say(clinic.notices[-1].words)
+    assert said.startswith("clinic: behalten; beibehalten: die Daten haben sich wenig geändert; ")
     assert clinic.latest == first
     clinic.content["nightly"] = {"reuse": {"psi": 0.05, "days": 1e-6}}
     assert clinic.night() == "released"

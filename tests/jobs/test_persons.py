@@ -194,7 +194,7 @@ def test_a_report_counts_the_source_in_tens(job: Path) -> None:
     notes = {step.name: step.note for step in steps}
     result = pipeline.anonymized.result
     assert result.suppressed_persons is not None
-    assert f"k = {result.k} persons, {few(result.suppressed_persons)} of them left out" in notes["anonymize"]
+    assert f"k = {result.k} persons, {few(result.suppressed_persons)} persons left out" in notes["anonymize"]
     assert f"{few(result.suppressed)} records suppressed" in notes["anonymize"]
 
 

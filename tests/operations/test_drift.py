@@ -15,6 +15,7 @@ from pydantic import ValidationError
 from scipy.stats import chi2
 
 from hybrid.base.errors import OutputError
+from hybrid.base.language import catalogue
 from hybrid.operations.drift import (
     STATISTICS,
     Baseline,
@@ -51,7 +52,9 @@ def people(n_rows: int, seed: int, older: float = 0.0) -> Table:
 
 def statuses(old: Table, new: Table) -> dict[str, str]:
     before = describe(old, SECRET)
-    return {found.subject: found.status for found in compare(before, describe(new, SECRET, before), DriftOptions())}
+    found = compare(before, describe(new, SECRET, before), DriftOptions())
+    assert all(catalogue("de").say(one.message) != one.message for one in found)
+    return {one.subject: one.status for one in found}
 
 
 def test_index_and_distance_worked_by_hand() -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import math
+import re
 from pathlib import Path
 from typing import Any
 
@@ -51,10 +52,9 @@ def dropped(people: tuple[Table, ...], share: float, **options: Any) -> Generate
 def test_copies_are_left_out_and_fresh_rows_stay(people: tuple[Table, ...], score: str) -> None:
     found = dropped(people, 0.5, score=score)
     assert found.filtered is not None
-    assert found.filtered.drawn == (800,)
     assert 400 <= found.filtered.removed[0] < 440
     assert len(found.table) == 800 - found.filtered.removed[0]
-    assert str(found.filtered) == f"{found.filtered.removed[0]} of 800"
+    assert found.filtered.drawn == (800,)
 
 
 def test_the_filter_leaves_a_copy_nothing(people: tuple[Table, ...]) -> None:
@@ -172,8 +172,8 @@ def test_a_run_says_what_was_left_out_and_what_it_costs(job: Path, tmp_path: Pat
     with pytest.raises(SystemExit):
         main(["run", str(job), "--out", str(out)])
     report = (out / "report.html").read_text(encoding="utf-8")
-    assert "distance below 0.02: left out" in report
-    assert "a void" in report
+    assert re.search(r"distance below 0.02: [0-9,]+ of [0-9,]+(, [0-9,]+ of [0-9,]+)* left out", report)
+    assert "keep away from training records reveal them" in report
     stages = [stage["name"] for stage in json.loads((out / "manifest.json").read_text())["stages"]]
     assert "filter" in stages
 

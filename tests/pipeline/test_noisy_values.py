@@ -15,10 +15,11 @@ from hypothesis import strategies as st
 from hybrid.anonymize import anonymize
 from hybrid.anonymize.options import AnonymizeOptions
 from hybrid.anonymize.result import AnonymizedTable
+from hybrid.base.language import catalogue
 from hybrid.evaluation.measure import Evaluation
 from hybrid.hierarchy.build import from_rows
 from hybrid.pipeline.config import load_config
-from hybrid.pipeline.privacy_statements import PREFIX, StatementBasis
+from hybrid.pipeline.privacy_statements import StatementBasis
 from hybrid.pipeline.promises import promises
 from hybrid.pipeline.table_run import TableRun
 from hybrid.publication.guarantee import guarantee_sentence
@@ -146,6 +147,8 @@ def test_with_searched_levels_it_holds_for_tables_with_the_same_labels(folder, l
     assert said.holds and "where both tables get the same labels" in said.text
 
 
+GERMAN = catalogue("de")
+PREFIX = "values of noisy: "
 BROKEN: dict[str, tuple[dict[str, Any], str]] = {
     "noise of real numbers": ({"transition.mechanism": "laplace"}, "whole numbers"),
     "protected": ({"protect": {}}, "protected by counting"),
@@ -164,6 +167,7 @@ def test_each_condition_alone_voids_it(folder, changes, named):
     missing = [one.text for one in said.conditions if not one.met]
     assert not said.holds and len(missing) == 1 and named in missing[0] and missing[0].startswith(PREFIX)
     assert missing[0].removeprefix(PREFIX) in said.text and "no statement follows" in said.text
+    assert "Werte folgt daraus nichts" in GERMAN.say(said.text) and GERMAN.say(missing[0]).startswith("Werte von noisy")
 
 
 def test_a_chosen_seed_and_a_domain_of_the_records_void_it(folder, tmp_path):

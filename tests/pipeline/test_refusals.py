@@ -54,6 +54,6 @@ def test_words_of_a_configuration_fill_the_sentence() -> None:
 @pytest.mark.parametrize("mode", REFUSALS)
 def test_the_reference_prints_every_sentence(mode: str) -> None:
     page = refusals().split(f"\n## `{mode}` ", 1)[1].split("\n## ", 1)[0]
-    for feature, (sentence, _) in REFUSALS[mode].items():
+    for feature, found in REFUSALS[mode].items():
         row = next(line for line in page.splitlines() if line.startswith(f"| {feature} |"))
-        assert all(part.strip() in row for part in re.split(r"\{\d\}", sentence))
+        assert all(part.strip() in row for part in re.split(r"\{\d\}", found.message))

@@ -9,6 +9,7 @@ from typing import get_args
 
 import pytest
 
+from hybrid.base.language import catalogue
 from hybrid.pipeline.amplification import delta_of_large_class, delta_of_sampling_last
 from hybrid.pipeline.config import RunConfig
 from hybrid.pipeline.config_file import overridden
@@ -31,6 +32,7 @@ CONTENT = {
     "synthesize": {"generator": "none"},
 }
 K = 20
+GERMAN = catalogue("de")
 
 
 def basis(values=(), **about) -> StatementBasis:
@@ -68,6 +70,7 @@ def test_explains_what_holds():
     assert said.holds and all(condition.met for condition in said.conditions)
     assert [one.delta <= delta for one, delta in zip(said.guarantees, (1e-6, 1e-9), strict=True)] == [True, True]
     assert f"{said.guarantees[0].epsilon:.4g}" in said.text and "code book of 2019" in said.text
+    assert "code book of 2019" in GERMAN.say(said.text)
     unreachable = explain(basis({"anonymize.k": 5}))
     assert unreachable.guarantees == () and "no epsilon" in unreachable.text
 
@@ -78,6 +81,7 @@ def test_each_condition_alone_voids_the_statement(values, about):
     assert not said.holds and said.guarantees == ()
     (missing,) = (condition.text for condition in said.conditions if not condition.met)
     assert missing in said.text and "No differential privacy" in said.text
+    assert GERMAN.say(missing) in GERMAN.say(said.text)
 
 
 def test_without_sampling_nothing_is_stated():
@@ -93,6 +97,7 @@ def test_the_opposite_order_has_its_delta():
 
 def test_members_of_large_classes_have_their_numbers():
     text = explain(basis(LAST)).text
+    assert "für Klassen ab" in GERMAN.say(text)
     stated = [
         (float(e), int(size)) for e, size in re.findall(r"epsilon = ([\d.]+) for classes of at least (\d+)", text)
     ]
@@ -109,6 +114,7 @@ def test_members_of_large_classes_have_none_where_anything_else_is_unmet(values,
 
 
 def test_chosen_levels_are_said_to_turn_the_labels_of_others():
+    assert "aller anderen verändern" in GERMAN.say(explain(basis(LAST | SEARCHED)).text)
     assert "turn the labels of all others" in explain(basis(LAST | SEARCHED)).text
     assert "turn the labels of all others" not in explain(basis(LAST)).text
 

@@ -104,7 +104,7 @@ def with_verdict(inputs: ReportInputs, policy: str, excess: float, said: float, 
         losses=(LossCurve("loss", ((1, 2.5), (2, 1.25))),),
         steps=(
             ReportedStage("input", 2200, 0.1),
-            ReportedStage("synthesize", 1200, 3.21, "cart, 1,200 synthetic persons"),
+            ReportedStage("synthesize", 1200, 3.21, sentence("step.synthetic", n=1200)),
         ),
         collected={"verdict": facts, "rows": {"shown": None}, "protect": None},
     )

@@ -34,7 +34,7 @@ STEPS = (
     ("input", 3000, ""),
     ("train", 2400, "about 300 records are kept apart as control; about 1,200 persons"),
     ("protect", 2400, "values of fewer than 5 persons replaced"),
-    ("anonymize", 2300, "k = 5 persons, fewer than 10 of them left out, fewer than 10 records suppressed"),
+    ("anonymize", 2300, "k = 5 persons, fewer than 10 persons left out, fewer than 10 records suppressed"),
     ("sample", 1200, "stratified, about 120 persons expected"),
     ("transition", 1200, "tree, pre"),
     ("synthesize", 1210, "cart, 1,200 synthetic persons"),

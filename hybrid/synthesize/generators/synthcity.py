@@ -243,8 +243,10 @@ class SynthcityNetwork(Synthcity, ABC):
             plugin.fit(loader)
         except (RuntimeError, ValueError) as error:
             if "budget is too low" in str(error):
-                few = f"{self.name}: no amount of noise keeps this epsilon for so few records and so many epochs"
-                raise GeneratorError(few, hint="raise epsilon, or set fewer epochs or a smaller batch_size") from None
+                raise GeneratorError(
+                    f"{self.name}: no amount of noise keeps this epsilon for so few records and so many epochs",
+                    hint="raise epsilon, or set fewer epochs or a smaller batch_size",
+                ) from None
             if "NaN" in str(error):
                 raise _no_number(self.name) from None
             raise

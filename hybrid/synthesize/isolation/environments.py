@@ -148,9 +148,12 @@ def _build(name: str, python: str, folder: Path, progress: Progress) -> Environm
         _fill(name, python, folder, None, lambda done: progress(step, min(done, total), total))
     inside = str(_python_in(folder))
     check = "; ".join(f"import {module}" for module in _header(name, "imports").split())
-    _call([inside, "-c", check], folder, f"the packages of {name} were installed but do not import")
-    versions = json.loads(_call([inside, "-c", _VERSIONS], folder, f"{name}: its packages cannot be listed"))
-    python_version = _call([inside, "-c", "import platform; print(platform.python_version())"], folder, "").strip()
+    _call([inside, "-c", check], folder, GeneratorError(f"the packages of {name} were installed but do not import"))
+    unlisted = GeneratorError(f"{name}: its packages cannot be listed")
+    versions = json.loads(_call([inside, "-c", _VERSIONS], folder, unlisted))
+    python_version = _call(
+        [inside, "-c", "import platform; print(platform.python_version())"], folder, unlisted
+    ).strip()
     n_bytes = sum(path.lstat().st_size for path in folder.rglob("*"))
     seconds = round(time.monotonic() - started, 1)
     built = Environment(name, "ready", n_bytes, seconds, {"Python": python_version, **dict(sorted(versions.items()))})
@@ -162,7 +165,7 @@ def _fill(name: str, python: str, folder: Path, uv: str | None, report: Callable
     """Create the virtual environment and install its packages, with uv if given; report how many are there."""
     folder.mkdir(mode=0o700)
     create = [python, "-m", "venv"] if uv is None else [uv, "venv", "--allow-existing", "--python", python]
-    _call([*create, str(folder)], folder, f"no virtual environment could be made for {name}")
+    _call([*create, str(folder)], folder, GeneratorError(f"no virtual environment could be made for {name}"))
     inside = str(_python_in(folder))
     pip = [inside, "-m", "pip"] if uv is None else [uv, "pip"]
     options = ["--no-input", "--disable-pip-version-check"] if uv is None else ["--python", inside]
@@ -183,20 +186,22 @@ def _fill(name: str, python: str, folder: Path, uv: str | None, report: Callable
         finally:
             status = process.wait()
     if status != 0:
-        raise _failure(f"{'pip' if uv is None else 'uv'} could not install the packages of {name}", folder)
+        installer = "pip" if uv is None else "uv"
+        raise _with_log(GeneratorError(f"{installer} could not install the packages of {name}"), folder)
 
 
-def _call(command: list[str], folder: Path, failure: str) -> str:
+def _call(command: list[str], folder: Path, failure: GeneratorError) -> str:
     done = subprocess.run(command, capture_output=True, text=True, env=_clean_environment(), check=False)
     if done.returncode != 0:
         (folder / _LOG).write_text(done.stdout + done.stderr, encoding="utf-8")
-        raise _failure(failure, folder)
+        raise _with_log(failure, folder)
     return done.stdout
 
 
-def _failure(message: str, folder: Path) -> GeneratorError:
+def _with_log(failure: GeneratorError, folder: Path) -> GeneratorError:
     words = (folder / _LOG).read_text(encoding="utf-8", errors="replace")[-2000:]
-    return GeneratorError(message, hint="check the network and the package index, then run it again", values=words)
+    hint = "check the network and the package index, then run it again"
+    return GeneratorError(str(failure), hint=hint, values=words)
 
 
 def _clean_environment() -> dict[str, str]:

@@ -228,10 +228,13 @@ def _check(folder: Path, status: int, what: str, limits: WorkerLimits) -> None:
         )
     result = folder / "result.json"
     if status != 0 or not result.is_file():
-        ended = f"was killed by {signal.Signals(-status).name}" if status < 0 else f"ended with status {status}"
         hint = "memory may have run out: free some, or learn from fewer records" if status == -signal.SIGKILL else ""
         said = (folder / "log.txt").read_text(encoding="utf-8", errors="replace")[-2000:]
-        raise GeneratorError(f"the worker of {what} {ended}", hint=hint, values=said)
+        if status < 0:
+            raise GeneratorError(
+                f"the worker of {what} was killed by {signal.Signals(-status).name}", hint=hint, values=said
+            )
+        raise GeneratorError(f"the worker of {what} ended with status {status}", hint=hint, values=said)
     problems = json.loads(result.read_text(encoding="utf-8"))["problems"]
     if problems:
         raise GeneratorError([Problem(*problem) for problem in problems])
