@@ -128,13 +128,13 @@ def restated(content: Mapping[str, Any]) -> dict[str, Any]:
     return found
 
 
-def kept(text: str) -> str:
-    """A text for a place that holds nothing but text; a sentence is JSON there, by which :func:`reread` knows it."""
+def packed(text: str) -> str:
+    """A text for a place that holds nothing but text; a sentence is JSON there, by which :func:`unpacked` knows it."""
     return json.dumps({_TEXT: text, SENTENCES: sentences_in(text)}) if isinstance(text, Sentence) else text
 
 
-def reread(text: str) -> str:
-    """The text or the sentence that :func:`kept` wrote."""
+def unpacked(text: str) -> str:
+    """The text or the sentence that :func:`packed` wrote."""
     if not text.startswith(f'{{"{_TEXT}": '):
         return text
     found: str = restated(json.loads(text))[_TEXT]

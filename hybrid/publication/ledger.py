@@ -18,7 +18,7 @@ from typing import Any
 
 from hybrid.base.atomic import make_private
 from hybrid.base.errors import OutputError
-from hybrid.base.sentence import kept, reread
+from hybrid.base.sentence import packed, unpacked
 from hybrid.publication.certificate import Acceptance
 from hybrid.publication.composition import Exposure, JointClasses
 from hybrid.publication.gate import DrawNumber
@@ -208,7 +208,7 @@ class Ledger:
         row = {
             **{key: getattr(entry, key) for key in _PLAIN},
             "folder": str(folder.resolve()),
-            "acceptances": json.dumps([asdict(one) | {"proof": kept(one.proof)} for one in entry.acceptances]),
+            "acceptances": json.dumps([asdict(one) | {"proof": packed(one.proof)} for one in entry.acceptances]),
             "metrics": json.dumps(entry.metrics),
             "exposure": None if entry.exposure is None else json.dumps(asdict(entry.exposure)),
             "joint_classes": None if joint is None else joint.to_bytes(),
@@ -344,7 +344,7 @@ class Ledger:
         """Record an event."""
         with self._connected() as database:
             now = datetime.now(UTC).isoformat(timespec="microseconds")
-            database.execute("INSERT INTO events VALUES (?, ?, ?, ?)", (data_set, now, outcome, kept(message)))
+            database.execute("INSERT INTO events VALUES (?, ?, ?, ?)", (data_set, now, outcome, packed(message)))
 
     def events(self, data_set: str | None = None, last: int = 20) -> list[LedgerEvent]:
         """Newest events, oldest of them first."""
@@ -400,7 +400,7 @@ def _put_out(database: sqlite3.Connection, data_set: str, release: str) -> None:
 
 
 def _event(row: Mapping[str, Any]) -> LedgerEvent:
-    return LedgerEvent(row["data_set"], row["at"], row["outcome"], reread(row["message"]))
+    return LedgerEvent(row["data_set"], row["at"], row["outcome"], unpacked(row["message"]))
 
 
 _PLAIN = ("release", "data_set", "created", "data_tag", "release_tag", "status", "policy")
@@ -411,7 +411,8 @@ def _entry(row: Mapping[str, Any]) -> LedgerEntry:
     return LedgerEntry(
         **{key: row[key] for key in _PLAIN},
         acceptances=tuple(
-            Acceptance(**found | {"proof": reread(found.get("proof", ""))}) for found in json.loads(row["acceptances"])
+            Acceptance(**found | {"proof": unpacked(found.get("proof", ""))})
+            for found in json.loads(row["acceptances"])
         ),
         metrics=tuple(json.loads(row["metrics"])),
         exposure=None if exposure is None else Exposure(**json.loads(exposure)),

@@ -27,12 +27,12 @@ from hybrid.base.sentence import (
     PLURAL,
     SEPARATORS,
     SHAPES,
-    kept,
-    reread,
+    packed,
     sentence,
     sentences,
     sentences_in,
     templates,
+    unpacked,
     with_sentences,
 )
 from hybrid.base.words import named
@@ -171,9 +171,9 @@ def test_a_sentence_is_english_text_and_is_said_by_the_template_of_a_language() 
 
 def test_a_sentence_is_kept_where_only_text_is() -> None:
     said = sentence("event.run", run="r", by="Ada", reason="It is too small.")
-    again = reread(kept(said))
+    again = unpacked(packed(said))
     assert again == said and GERMAN.say(again) == "r von Ada: It is too small."
-    assert kept("as it is") == reread("as it is") == "as it is"
+    assert packed("as it is") == unpacked("as it is") == "as it is"
     stale = with_sentences(str(said), {str(said): {"template": "event.run", "facts": {"run": "r"}}})
     with pytest.raises(NoTranslation):
         GERMAN.say(stale)

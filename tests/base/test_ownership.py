@@ -67,7 +67,7 @@ def test_what_the_manifest_does_not_list_protects_a_folder(run: Path, add: Calla
 
 def test_a_changed_file_protects_a_folder(run: Path) -> None:
     (run / "synthetic.csv").write_text("a\n2\n")
-    refused(run, "1 of its files were changed.*synthetic.csv")
+    refused(run, "1 of its files was changed.*synthetic.csv")
 
 
 def test_a_missing_file_does_not(run: Path) -> None:
