@@ -14,7 +14,7 @@ from markupsafe import Markup
 
 from hybrid.base.atomic import write_text
 from hybrid.base.sentence import SENTENCES, sentence, sentences_in, with_sentences
-from hybrid.base.sentence import SENTENCES, sentences as joined
+from hybrid.base.sentence import sentences as joined
 from hybrid.base.yaml_document import YamlDocument
 from hybrid.comparison.results import ROWS
 from hybrid.pipeline.config_file import with_settings
