@@ -195,7 +195,8 @@ def accepted_sentences(checks: Iterable[Check]) -> Iterator[str]:
 
 def _without_ways(leak: str) -> str:
     """A leak without what its people were chosen by, which its check says."""
-    return str(leak.facts["leak"]) if isinstance(leak, Sentence) and leak.template == "leak.by" else leak
+    found = leak.facts["leak"] if isinstance(leak, Sentence) and leak.template == "leak.by" else leak
+    return found if isinstance(found, str) else leak
 
 
 def _check(leaks: Sequence[LeakTrials], power: Power) -> Check:

@@ -101,7 +101,7 @@ def _waiting(held: Mapping[str, HeldRun], last: list[LedgerEvent]) -> Iterator[P
 
 
 def _since(name: str, message: str, since: str) -> str:
-    return sentence("night.waits", name=name, message=message, day=since[:10])
+    return sentence("night.pending", name=name, message=message, day=since[:10])
 
 
 def _ended_badly(last: list[LedgerEvent]) -> Iterator[Problem]:

@@ -3,6 +3,7 @@
 import pytest
 
 from hybrid.base.language import catalogue
+from hybrid.base.sentence import sentence
 from hybrid.base.words import told_apart
 
 
@@ -25,6 +26,9 @@ def test_digits_are_added_until_two_numbers_differ(
 
 def test_a_small_difference_is_said_in_german_too() -> None:
     there, real = told_apart(0.2, 0.4, 0)
-    said = f"stroke is True: {there} % instead of {real} % where work is child, and still 30 % where work is field"
+    one = sentence("content.changed.percent", n=there, m=real, by="work", group="child")
+    other = sentence("content.still.percent", n=30, by="work", group="field")
+    said = sentence("content.relation", column="stroke", value="True", one=one, other=other)
+    assert f"{there} % instead of {real} % where work is child" in said
     german = catalogue("de").say(said)
     assert german == "stroke = True: 0,2 % statt 0,4 %, wo work child ist, und weiterhin 30 %, wo work field ist"

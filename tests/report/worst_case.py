@@ -8,6 +8,7 @@ from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
+from hybrid.base.sentence import sentence
 from hybrid.evaluation import REGISTRY
 from hybrid.evaluation.measure import Evaluation, Measure, MetricResult
 from hybrid.publication.gate import judge
@@ -21,10 +22,10 @@ from hybrid.report.run.sections.tables import LinkedRow
 from tests.publication.conftest import an_anonymization, config
 
 WORDS = {
-    "lost_column": "long_column_name_21: number of different values 6 instead of 63",
-    "lost_link": "long_column_name_21 and long_column_name_22: their link fell from 0.37 to 0.10 (0: none, 1: full)",
-    "lost_prediction": "long_column_name_5 can be predicted with 0.45 instead of 0.82 (0.5: guessing, 1: sure)",
-    "group_exclusion": "long_column_name_4 other Europe: 2.5 % of the people instead of 12.4 %",
+    "lost_column": sentence("content.values", column="long_column_name_21", n=6, m=63),
+    "lost_link": sentence("content.link", a="long_column_name_21", b="long_column_name_22", n=0.1, m=0.37),
+    "lost_prediction": sentence("content.predicted", column="long_column_name_5", n=0.45, m=0.82),
+    "group_exclusion": sentence("content.share", group="long_column_name_4 other Europe", n=2.5, m=12.4, unit="people"),
 }
 COLUMNS = tuple(f"long_column_name_{at}" for at in range(30))
 TABLES = tuple(f"table_{at}" for at in range(6))
