@@ -33,6 +33,7 @@ MOST_EXPOSED = 0.01
 """Share of the people that count as most exposed."""
 LEAST_EXPOSED = 20
 """Fewest people among the most exposed."""
+_EXPOSED: LeakName = "exposed"
 LEAST_GROUP, GROUP_SHARE = 50, 0.01
 """Fewest people in a leaked group, and its least share of all."""
 HALVES = 64
@@ -98,6 +99,8 @@ class Leak:
 
     def in_words(self, share: float) -> str:
         """What is leaked at this size, 0..1."""
+        if share >= 1 and self.name == _EXPOSED:
+            return sentence("planted.exposed.all")
         return sentence(self.words, size=float(f"{100 * share:.3g}"))
 
     @property
@@ -228,7 +231,7 @@ def in_ways(first: Leak, *others: Leak) -> Leak:
 
 def _exposed(ranking: Ranking) -> Leak:
     return Leak(
-        "exposed",
+        _EXPOSED,
         partial(_exposed_people, ranking=ranking),
         _near,
         ("inference_exposed", "membership_exposed", "hitting_rate"),
