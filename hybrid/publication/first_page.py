@@ -12,10 +12,10 @@ from hybrid.base.words import text_of
 from hybrid.evaluation import REGISTRY
 from hybrid.evaluation.measure import Evaluation, Measure, NotComputable
 from hybrid.publication.criteria import criterion_of
-from hybrid.publication.gate import LIKE_FOLDS, first_page_sentences, folds_of
+from hybrid.publication.gate import ALL_ROWS, LIKE_FOLDS, first_page_sentences, folds_of
 from hybrid.publication.lamps import Lamp, lamps
 from hybrid.publication.policy import NO_OWNER
-from hybrid.publication.power import accepted_sentences, not_tried
+from hybrid.publication.power import POWER, accepted_sentences, not_tried
 from hybrid.publication.private_words import NOT_COMPARED, NOT_PUBLISHED, decision, guarantee, is_dp, terms
 from hybrid.publication.protection_words import protection
 from hybrid.publication.table_facts import StatedTable, TableFacts, rounded
@@ -193,8 +193,8 @@ def _open_of(verdict: Verdict) -> tuple[list[Check], list[Check], list[Check]]:
 
 
 def _is_about_people(check: Check) -> bool:
-    """A rule about an attack, or the finding that the released table repeats more people than the judged ones."""
-    return criterion_of(check.metric) is not None or check.rule.startswith(LIKE_FOLDS)
+    """A rule about an attack, about leaks that it may miss or rows that it did not see, or about repeated people."""
+    return criterion_of(check.metric) is not None or check.rule.startswith((LIKE_FOLDS, POWER, ALL_ROWS))
 
 
 def open_rules(verdict: Verdict) -> str:

@@ -16,9 +16,10 @@ from hybrid.evaluation.measure import Evaluation, Measure, MetricResult, NotComp
 from hybrid.protect import ProtectOptions, protect
 from hybrid.publication.criteria import QUESTIONS, criterion_of
 from hybrid.publication.first_page import RunFacts, answer, concern, first_page, not_attacked, open_rules
-from hybrid.publication.gate import LIKE_FOLDS, judge
+from hybrid.publication.gate import ALL_ROWS, LIKE_FOLDS, judge
 from hybrid.publication.lamps import OF_THE_MOST_EXPOSED, AttackFinding, Lamp, lamps
 from hybrid.publication.policy import load_policy, packaged_policies
+from hybrid.publication.power import POWER
 from hybrid.publication.protection_words import protection
 from hybrid.publication.table_facts import TableFacts
 from hybrid.publication.verdict import Check, Verdict, folded
@@ -575,5 +576,7 @@ def test_a_question_about_people_that_was_not_answered_comes_before_all() -> Non
     assert said.startswith("Whether people are at risk is not known: 1 rule about them could not be judged.")
     assert said.endswith("You decide: release it, and to whom, or refuse. " + open_rules(verdict))
     assert concern(verdict) == "unknown" and concern(Verdict.of("p", (check("discriminator"),))) is None
+    for rule in (f"{POWER}: near", f"{ALL_ROWS}: attacks"):
+        assert concern(Verdict.of("p", (Check(rule, "not judged", "found"),))) == "unknown"
     first = first_page(verdict, Evaluation(())).not_for[0]
     assert first.startswith("Do not put the table on the internet")
