@@ -173,7 +173,7 @@ def about(verdict: Verdict) -> Iterator[str]:
         yield sentence("people.unjudged", n=unjudged)
     elif above:
         yield sentence("people.above", n=above)
-    elif any(_is_about_people(check) and check.applies for check in verdict.checks):
+    elif any(check.excess is not None and criterion_of(check.metric) is not None for check in verdict.checks):
         yield sentence("people.none")
     if use:
         yield sentence("use.open", n=len(use))
