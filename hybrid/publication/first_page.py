@@ -175,8 +175,9 @@ def about(verdict: Verdict) -> Iterator[str]:
         yield sentence("people.above", n=above)
     elif any(check.excess is not None and criterion_of(check.metric) is not None for check in verdict.checks):
         yield sentence("people.none")
+    failed = sum(check.status != "not judged" for check in use)
     if use:
-        yield sentence("use.open", n=len(use))
+        yield sentence("use.open", n=failed) if failed else sentence("use.unjudged", n=len(use))
     if making and verdict.status == "review":
         yield sentence("making.open", n=len(making))
 

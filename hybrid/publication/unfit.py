@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator, Sequence
-from typing import NamedTuple
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from typing import Any, NamedTuple
 
 from hybrid.base.sentence import sentence, sentences
 from hybrid.evaluation.measure import Evaluation, Measure
@@ -73,9 +73,13 @@ class ModelConclusions(NamedTuple):
     model: str
     kept: int
     coefficients: int
+    fitted: bool = True
+    """Whether the model could be fitted to the table."""
 
     @property
     def sentence(self) -> str:
+        if not self.fitted:
+            return sentence("conclusions.none", model=self.model)
         return sentence("conclusions", model=self.model, kept=self.kept, n=self.coefficients)
 
 
@@ -83,11 +87,13 @@ def model_conclusions(evaluation: Evaluation) -> Iterator[ModelConclusions]:
     """Conclusions from each model that was estimated from the released table."""
     for metric in evaluation.of_stage("interval_overlap", "synthetic"):
         estimates = metric.outcome.details["estimates"] if isinstance(metric.outcome, Measure) else []
-        models: dict[str, list[bool]] = {}
+        models: dict[str, list[Mapping[str, Any]]] = {}
         for one in estimates:
             if one["concluded"] is not None:
-                models.setdefault(one["analysis"].replace("`", ""), []).append(one["concluded"])
-        yield from (ModelConclusions(model, sum(found), len(found)) for model, found in models.items())
+                models.setdefault(one["analysis"].replace("`", ""), []).append(one)
+        for model, found in models.items():
+            kept, fitted = sum(one["concluded"] for one in found), any(one["table"] is not None for one in found)
+            yield ModelConclusions(model, kept, len(found), fitted)
 
 
 def models_to_leave(evaluation: Evaluation) -> Iterator[str]:

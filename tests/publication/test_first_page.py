@@ -578,5 +578,7 @@ def test_a_question_about_people_that_was_not_answered_comes_before_all() -> Non
     assert concern(verdict) == "unknown" and concern(Verdict.of("p", (check("discriminator"),))) is None
     for rule in (f"{POWER}: near", f"{ALL_ROWS}: attacks"):
         assert concern(Verdict.of("p", (Check(rule, "not judged", "found"),))) == "unknown"
+    unjudged = answer(Verdict.of("p", (check("lost_column", "not judged", None), check("singling_out"))))
+    assert "What the table is good for is not known: 1 rule" in unjudged and "not good for everything" not in unjudged
     first = first_page(verdict, Evaluation(())).not_for[0]
     assert first.startswith("Do not put the table on the internet")

@@ -27,8 +27,8 @@ def test_a_narrow_miss_and_a_proven_leak_restrict_the_table_differently() -> Non
     assert all(GERMAN.say(text) != text for text in (narrow, grave, both))
 
 
-def estimate(analysis: str, concluded: bool | None) -> dict[str, Any]:
-    return {"analysis": analysis, "concluded": concluded}
+def estimate(analysis: str, concluded: bool | None, fitted: bool = True) -> dict[str, Any]:
+    return {"analysis": analysis, "concluded": concluded, "table": [0.1, 0.0, 0.2] if fitted else None}
 
 
 def test_conclusions_are_counted_for_each_model() -> None:
@@ -36,13 +36,16 @@ def test_conclusions_are_counted_for_each_model() -> None:
         estimate("`cost` ~ 1", None),
         *(estimate("`cost` ~ `age` + `sex`", concluded) for concluded in (True, False, True)),
         *(estimate("`readmitted` ~ `age`", concluded) for concluded in (False, False)),
+        *(estimate("`died` ~ `age`", False, fitted=False) for _ in range(2)),
     ]
     outcome = Measure(0.5, details={"estimates": estimates})
     evaluation = Evaluation((MetricResult("interval_overlap", "utility", "synthetic", "higher", outcome),))
     assert [one.sentence for one in model_conclusions(evaluation)] == [
         "In the model cost ~ age + sex, 2 of 3 coefficients lead to the same conclusion as those from real people",
         "In the model readmitted ~ age, 0 of 2 coefficients lead to the same conclusion as those from real people",
+        "The model died ~ age cannot be fitted to the table: a group that it needs is missing there, or too small",
     ]
-    (said,) = models_to_leave(evaluation)
+    said, unfitted = models_to_leave(evaluation)
+    assert "cannot be fitted" in unfitted and "lässt sich mit der Tabelle nicht schätzen" in GERMAN.say(unfitted)
     assert said.startswith("Do not rely on coefficients of models. In the model readmitted ~ age, 0 of 2")
     assert "readmitted ~ age" in GERMAN.say(said) and "Koeffizienten" in GERMAN.say(said)

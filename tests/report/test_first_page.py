@@ -276,7 +276,7 @@ def test_rows_of_real_people_are_never_shown(visits: Table) -> None:
 
 def test_of_a_table_that_must_not_leave_no_row_is_shown_and_nothing_is_to_be_signed() -> None:
     """Its rows may be real people's, whatever its values are: the page itself would be the leak."""
-    shown = {"names": ["town"], "rows": [["Large"]], "n_columns": 1, "least": 5}
+    shown = {"names": ["town"], "rows": [["Large"]], "n_columns": 1, "has_identifiers": False, "least": 5}
     for status, seen in (("review", True), ("block", False)):
         found = Verdict.of("mine 1", (check("copies", status, metric="identical_match"),))
         text = first(ReportInputs("run", MADE, "", verdict=found, collected={"rows": {"shown": shown}})).text
@@ -389,7 +389,7 @@ def test_a_printed_decision_has_its_signature_on_the_first_sheet(full_inputs: Re
     file = tmp_path / "report.html"
     names = ["age", "sex", "postcode", "nationality", "occupation", "admission_date", "emergency", "smoker", "bmi"]
     row = ["61", "female", "94***", "Western Europe", "childcare worker", "2023-03-06", "false", "yes", "26.7", "K85"]
-    shown = {"names": [*names, "diagnosis"], "rows": [row] * 10, "n_columns": 15, "least": 5}
+    shown = {"names": [*names, "diagnosis"], "rows": [row] * 10, "n_columns": 15, "has_identifiers": True, "least": 5}
     inputs = replace(full_inputs, collected=full_inputs.collected | {"rows": {"shown": shown}})
     with browser(tmp_path / "profile") as page:
         for code in languages():

@@ -56,7 +56,13 @@ def worst_case(inputs: ReportInputs, folder: Path, *, linked: bool = False) -> R
         "private": False,
     }
     row = ["Health and social care", "2026-11-21", "1,234.5", *["other Europe"] * (MOST_COLUMNS - 3)]
-    shown = {"names": list(COLUMNS[:MOST_COLUMNS]), "rows": [row] * 10, "n_columns": 30, "least": 5}
+    shown = {
+        "names": list(COLUMNS[:MOST_COLUMNS]),
+        "rows": [row] * 10,
+        "n_columns": 30,
+        "has_identifiers": True,
+        "least": 5,
+    }
     collected: dict[str, Any] = {"verdict": facts, "rows": {"shown": shown}}
     if linked:
         about = 100, (), ",", "utf-8", False, None, None, {}

@@ -27,7 +27,7 @@ TEMPLATE = """\
 <tr>{% for text in row %}<td>{{ text }}</td>{% endfor %}</tr>
 {% endfor %}
 </tbody></table></div>
-<p class="note small">{% if shown.n_columns > shown.names|length %}{{ _("The first " ~ shown.names|length ~ " of " ~ shown.n_columns ~ " columns.") }} {% endif %}{{ _("A value is shown as … if one to " ~ (shown.least - 1) ~ " people in the data hold it.") }}</p>
+<p class="note small">{% if shown.n_columns > shown.names|length %}{{ _("The first " ~ shown.names|length ~ " of " ~ shown.n_columns ~ " columns.") }} {% endif %}{% if shown.has_identifiers %}{{ _("Made-up identifiers are not shown.") }} {% endif %}{{ _("A value is shown as … if one to " ~ (shown.least - 1) ~ " people in the data hold it.") }}</p>
 {% endif %}
 """
 
@@ -43,6 +43,7 @@ def _collect(run: ReportedRun, smallest: int) -> dict[str, Any]:
             "names": names,
             "rows": [list(row) for row in zip(*texts, strict=True)],
             "n_columns": len(table.schema),
+            "has_identifiers": len(table.schema) < len(run.synthetic.schema),
             "least": smallest,
         }
     }
