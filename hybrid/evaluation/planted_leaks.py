@@ -98,7 +98,7 @@ class Leak:
     """The same kind, planted in the other ways: each is tried on its own."""
 
     def in_words(self, share: float) -> str:
-        """What is leaked at this size, 0..1."""
+        """Words for the leak at this size, 0..1."""
         if share >= 1 and self.name == _EXPOSED:
             return sentence("planted.exposed.all")
         return sentence(self.words, size=float(f"{100 * share:.3g}"))

@@ -55,7 +55,7 @@ def unfit(checks: Iterable[Check], uses: Iterable[str] = ()) -> Iterator[str]:
 
 
 def _recipients(open_: Sequence[Check]) -> Iterator[str]:
-    """Who must not have the table, where a question about people is open."""
+    """People who must not have the table, where a question about people is open."""
     found = [QUESTIONS[criterion] for criterion in proven(open_)]
     asked = dict.fromkeys(criterion_of(check.metric) for check in open_)
     questions = found or [QUESTIONS[criterion] for criterion in asked if criterion is not None]

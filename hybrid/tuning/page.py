@@ -166,7 +166,7 @@ def write_results(found: Tuned, folder: Path) -> None:
 
 
 def read_results(folder: Path) -> dict[str, Any] | None:
-    """What :func:`write_results` wrote, with its sentences; None without a file of that form."""
+    """Results that :func:`write_results` wrote, with their sentences; None without a file of that form."""
     try:
         found = json.loads((folder / RESULT).read_text(encoding="utf-8"))
         known = {"values", "reason", "said", "points", SENTENCES} <= set(found)

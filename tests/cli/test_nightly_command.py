@@ -50,7 +50,7 @@ def test_waiting_refused_and_what_status_says_of_them(
     assert hybrid("nightly", job, *places) == 4
     (run,) = (tmp_path / "runs").iterdir()
     printed = capsys.readouterr()
-    assert "waiting. review: 0 of 1 approvals" in printed.out and f"hybrid approve {run}" in printed.out
+    assert "waiting. review: 0 of 1 approval of" in printed.out and f"hybrid approve {run}" in printed.out
     assert "Traceback" not in printed.out + printed.err
     assert hybrid("status", *zones) == 4
     assert f"hybrid approve {run}" in capsys.readouterr().out

@@ -207,7 +207,7 @@ def test_a_night_that_waits_or_is_refused_is_no_failure(
     (run,) = Path(options["runs"]).iterdir()
     outcome = _artifacts()["nightly-test-outcome"]
     assert "# Waiting for approval" in outcome and f"hybrid approve {run}" in outcome
-    told = [record for record in caplog.records if "0 of 1 approvals" in record.getMessage()]
+    told = [record for record in caplog.records if "0 of 1 approval" in record.getMessage()]
     assert len([record for record in told if record.name.startswith("hybrid")]) == 2  # one line a night
     approved(run, Path(options["work"]), "Eve")
     ended = nightly(str(job), **options, return_state=True)

@@ -31,6 +31,8 @@ MEASURED = ("comparison.csv", "lab.csv", "league.csv")
 """Files of a comparison and of the laboratory, with times in some columns."""
 DIGITS = 9
 """Significant digits of a number: the last ones differ between processors."""
+ROUNDING = 1e-12
+"""Size below which a number is rounding alone."""
 
 
 def result_of(frozen: Frozen, folder: Path) -> dict[str, Any]:
@@ -137,7 +139,9 @@ def _check(one: dict[str, Any]) -> str:
 
 def _plain(value: Any) -> Any:
     if isinstance(value, float):
-        return float(f"{value:.{DIGITS}g}") if math.isfinite(value) else None
+        # What is nothing but rounding differs between machines.
+        rounded = 0.0 if abs(value) < ROUNDING else float(f"{value:.{DIGITS}g}")
+        return rounded if math.isfinite(value) else None
     if isinstance(value, list):
         return [_plain(one) for one in value]
     return value

@@ -42,7 +42,7 @@ def test_findings(tmp_path: Path) -> None:
     assert (ok.level, useless.level, unused.level) == ("ok", "note", "note")
     assert "4 levels cover all 3 values" in ok.message
     assert "level 1 joins nothing" in useless.message
-    assert "1 values of the hierarchy do not occur" in unused.message
+    assert "one value of the hierarchy does not occur" in unused.message
     path.write_text("Rome;*\nOslo;*\nBern;*\n")
     assert "there is no level" in examine(path, TOWN, towns)[1].message
     path.write_text("Rome;*\nOslo;+\n")

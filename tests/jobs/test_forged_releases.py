@@ -349,7 +349,7 @@ def test_what_could_not_be_compared_byte_by_byte_is_said(at: Zones) -> None:
     other_byte(at.older)
     look = at.own().inspect(most_bytes=0)
     assert (look.whole, look.others, look.problems) == (1, 1, ())
-    assert "of 1 older ones signature, certificate, names and sizes" in look.words
+    assert "of 1 older one signature, certificate, names and sizes" in look.words
     (at.older / "synthetic.csv").write_bytes(b"")
     assert [problem.message for problem in at.own().inspect(most_bytes=0).problems] == [
         f"{at.older.name}: synthetic.csv was changed"

@@ -294,7 +294,7 @@ def test_uniqueness_of_an_identifier_is_held_by_surrogates_and_of_the_source_che
     assert [mask.sum() for _, mask in pipeline.rules.masks(pipeline.synthetic)] == [0]
     outcome = pipeline.evaluated("synthetic").metrics[0].outcome
     assert isinstance(outcome, Measure) and outcome.value == 0
-    assert any("1 constraints hold" in finding.message for finding in diagnose(config_of(job, **declared)))
+    assert any("1 constraint holds" in finding.message for finding in diagnose(config_of(job, **declared)))
 
 
 def test_a_counter_of_persons_is_not_judged_on_unlinked_rows(job: Path) -> None:

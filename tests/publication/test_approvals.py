@@ -250,7 +250,7 @@ def test_what_is_no_signed_approval(
     purpose = sign(keys["ada"], statement(tmp_path / "git", run, "Ada Lovelace"), "git")
     refused(read_signed(purpose), "for another purpose")
     of_other = sign(keys["ada"], statement(tmp_path / "other", other, "Ada Lovelace"))
-    refused(read_signed(of_other), "about something else: run, policy")
+    refused(read_signed(of_other), "about something else: run and policy")
     refused(read_signed(sign(keys["bob"], statement(tmp_path, run, "Bob"))), "until 2020-01-01")
     refused(read_signed(sign(keys["eve"], statement(tmp_path, run, "Eve"))), "roster does not name")
     old = sign(keys["ada"], statement(tmp_path / "old", run, "Ada Lovelace", days_ago=31))

@@ -106,7 +106,7 @@ def _histogram(view: ColumnView, language: Language) -> Markup:
 
 
 def _widens(edges: Sequence[str]) -> bool:
-    """Whether bounds at equal distances on the axis are numbers farther and farther apart."""
+    """True where bounds at equal distances on the axis are numbers farther and farther apart."""
     try:
         steps = np.diff([float(edge.replace(",", "")) for edge in edges])
     except ValueError:  # dates and times

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from hybrid.base.sentence import sentence
+from hybrid.base.sentence import Sentence, sentence
 from hybrid.evaluation.measure import Evaluation, Measure
 from hybrid.publication.unfit import model_conclusions
 from hybrid.report.run.inputs import ReportInputs
@@ -32,8 +32,8 @@ TEMPLATE = """\
 {{ exposure_table(["Column", "Group", "Differs most", "Estimates", "Overlap", "Of people kept apart", "Conclusions kept", "Real", "Table", "Difference"], groups) }}
 <p class="note small">{{ _("The same analyses within each group of enough people, without the column that makes the groups; the group of the lowest overlap first. Of people kept apart: the overlap of real people of the group whom no generator saw; chance lowers it, too. The table tells less about a group whose overlap is far below that.") }}</p>
 {% endif %}
-{% for text, reason in left_out.items() %}
-<p class="missing">{{ text|own }}: {{ reason|say }}</p>
+{% for text, reason in left_out %}
+<p class="missing">{% if text %}{{ text|own }}: {% endif %}{{ reason|say }}</p>
 {% endfor %}
 """
 
@@ -51,6 +51,13 @@ def first_page_lines(evaluation: Evaluation) -> Iterator[tuple[str, str]]:
     known = [one for one in of_columns if one["table"] is not None and one["real"] is not None]
     if known:
         yield "Estimate", _said(max(known, key=lambda one: abs(one["difference"])))
+
+
+def _left_out(text: str, why: str) -> tuple[str, str]:
+    """Formula and reason of an analysis that was not made; a reason with facts names the formula itself."""
+    if isinstance(why, Sentence) and "formula" in why.facts:
+        return "", sentence(why.template, **{**why.facts, "formula": _plain(text)})
+    return _plain(text), why.removeprefix(f"{text}: ")
 
 
 def _said(estimate: Mapping[str, Any]) -> str:
@@ -118,7 +125,7 @@ def _values(inputs: ReportInputs) -> dict[str, Any] | None:
         "anonymized": bool(anonymized),
         "groups": _group_rows(found),
         "width": found.details["width_of_survey"],
-        "left_out": {_plain(text): why.removeprefix(f"{text}: ") for text, why in found.details["left_out"].items()},
+        "left_out": [_left_out(text, why) for text, why in found.details["left_out"].items()],
     }
 
 

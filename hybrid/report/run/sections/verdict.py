@@ -147,7 +147,7 @@ def _lines(checks: Sequence[Check], language: Language) -> Iterator[tuple[Check,
 
 
 def _purpose(config: Mapping[str, Any]) -> dict[str, Sequence[str]]:
-    """What the publisher states that the table is for, and what it is not for."""
+    """Uses that the publisher states, and those that the table is not for."""
     said = config.get("publish") or {}
     return {key: said.get(key) or () for key in ("uses", "not_for")}
 
