@@ -271,7 +271,7 @@ def _refuse_withdrawn(run: FinishedRun, ledger: Ledger, release_tag: str) -> Non
         message = sentence("draw.withdrawn", name=found.release, by=found.by, reason=found.reason)
         ledger.note(run.data_set, "refused", message)
         raise GateRefused(
-            f"{message}; nothing was published",
+            sentence("nothing_published", found=message),
             hint="release other data, or change the method (the config) so that the reason no longer holds",
         )
 
